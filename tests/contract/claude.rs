@@ -3,7 +3,7 @@
 use missiond_model_server::{Api, Reply};
 use serde_json::json;
 
-use super::{Agent, Cli, Clis, KEY, MADE, NOWHERE, Room, platform};
+use super::{Agent, Cli, Clis, Control, KEY, MADE, NOWHERE, Room, platform};
 
 #[test]
 fn claude_code_keeps_the_contract() {
@@ -48,6 +48,7 @@ fn prepared() -> Option<(Room, Cli)> {
     room.write("home/.claude/.claude.json", &config.to_string());
     let cli = Cli {
         engine: "claude",
+        control: Control::Terminal,
         api: Api::Anthropic,
         args: Vec::new(),
         environment: vec![
@@ -72,6 +73,7 @@ fn prepared() -> Option<(Room, Cli)> {
         allow: "Yes",
         deny: "No",
         farewell: "/exit",
+        answered: "",
         hooks: [HOOKS, RESUMED_HOOKS],
         transcript: [TRANSCRIPT, RESUMED],
     };

@@ -3,12 +3,39 @@
 use missiond_model_server::Api;
 use serde_json::json;
 
-use super::{Cli, Clis, KEY, MADE, NOWHERE, Room};
+use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Room};
 
 #[test]
 fn codex_keeps_the_contract() {
     if let Some((room, cli)) = prepared() {
         cli.converse(&room);
+    }
+}
+
+#[test]
+fn codex_keeps_the_contract_by_its_app_server() {
+    if let Some((room, cli)) = prepared() {
+        let structured = Cli {
+            control: Control::Structured,
+            allow: "Yes",
+            deny: "No, and stop",
+            transcript: [PROTOCOL, PROTOCOL_RESUMED],
+            ..cli
+        };
+        structured.converse(&room);
+    }
+}
+
+#[test]
+fn codex_is_answered_once_by_the_daemon_after_the_one_that_was_asked() {
+    if let Some((room, cli)) = prepared() {
+        let structured = Cli {
+            control: Control::Structured,
+            allow: "Yes",
+            answered: "accept",
+            ..cli
+        };
+        structured.is_answered_after_a_restart(&room);
     }
 }
 
@@ -43,6 +70,7 @@ wire_api = "responses"
     room.write("home/.codex/config.toml", &config);
     let cli = Cli {
         engine: "codex",
+        control: Control::Terminal,
         api: Api::Responses,
         args: Vec::new(),
         environment: vec![
@@ -61,6 +89,7 @@ wire_api = "responses"
         allow: "Yes, proceed",
         deny: "No",
         farewell: "/quit",
+        answered: "",
         hooks: ["", ""],
         transcript: [TRANSCRIPT, RESUMED],
     };
@@ -122,6 +151,84 @@ const TRANSCRIPT: &str = r#"
 
 const RESUMED: &str = r#"
     operator: which port was it
+    agent: It was eighty-eighty.
+    usage 100 in, 20 out
+    turn ended
+"#;
+
+/// The same as in its transcript, but for the names of tools, and with what a
+/// transcript does not say: where turns begin, and that somebody is asked.
+const PROTOCOL: &str = r#"
+    session
+    operator: what is the answer
+    turn began
+    agent: The answer has two lines. / This is the first one of them.
+    agent: The second says forty-two.
+    usage 100 in, 20 out
+    turn ended
+    operator: report how far you are
+    turn began
+    mission-execution.progress began
+    mission-execution.progress ended succeeded
+    usage 100 in, 20 out
+    agent: It is reported.
+    usage 100 in, 20 out
+    turn ended
+    operator: ask me for the port
+    turn began
+    mission-execution.needs_input began
+    mission-execution.needs_input ended succeeded
+    usage 100 in, 20 out
+    agent: The port was asked for.
+    usage 100 in, 20 out
+    turn ended
+    operator: 8080
+    turn began
+    agent: Port 8080 it is.
+    usage 100 in, 20 out
+    turn ended
+    operator: write the file
+    turn began
+    commandExecution began
+    dialog began
+    dialog ended
+    commandExecution ended succeeded
+    usage 100 in, 20 out
+    agent: It was written.
+    usage 100 in, 20 out
+    turn ended
+    operator: write another
+    turn began
+    commandExecution began
+    dialog began
+    dialog ended
+    commandExecution ended denied
+    usage 100 in, 20 out
+    turn ended
+    operator: take your time
+    turn began
+    agent: One thing first. / Then there is another.
+    agent: And that was all.
+    usage 100 in, 20 out
+    turn ended
+    operator: count to a million
+    turn began
+    agent: One, two, three. / Four, five, six.
+    turn ended
+    operator: say that it is done
+    turn began
+    mission-execution.completed_claim began
+    mission-execution.completed_claim ended succeeded
+    usage 100 in, 20 out
+    agent: It is claimed.
+    usage 100 in, 20 out
+    turn ended
+"#;
+
+const PROTOCOL_RESUMED: &str = r#"
+    session
+    operator: which port was it
+    turn began
     agent: It was eighty-eighty.
     usage 100 in, 20 out
     turn ended

@@ -3,7 +3,7 @@
 use missiond_model_server::Api;
 use serde_json::json;
 
-use super::{Cli, Clis, KEY, MADE, Room};
+use super::{Cli, Clis, Control, KEY, MADE, Room};
 
 #[test]
 fn gemini_cli_keeps_the_contract() {
@@ -31,6 +31,7 @@ fn prepared() -> Option<(Room, Cli)> {
     room.write("home/.gemini/settings.json", &settings.to_string());
     let cli = Cli {
         engine: "gemini",
+        control: Control::Terminal,
         api: Api::Gemini,
         args: vec!["-m", "gemini-2.5-flash"],
         // It sends everything through a proxy, loopback too, so it gets none.
@@ -48,6 +49,7 @@ fn prepared() -> Option<(Room, Cli)> {
         allow: "Allow once",
         deny: "No",
         farewell: "/quit",
+        answered: "",
         hooks: [HOOKS, RESUMED_HOOKS],
         transcript: [TRANSCRIPT, RESUMED],
     };

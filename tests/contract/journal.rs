@@ -84,6 +84,7 @@ fn observed(data: &Value, rest: &[Value]) -> (&'static str, String) {
         "marker" => "marker",
         "hook" => "hook",
         "terminal" => "terminal",
+        "protocol" => "protocol",
         "transcript" => "transcript",
         "process" => "process",
         "daemon" => "daemon",
@@ -103,6 +104,8 @@ fn observed(data: &Value, rest: &[Value]) -> (&'static str, String) {
     let line = fact_line(fact["type"].as_str().unwrap(), &fact["payload"]);
     let source = match (source, fact["type"].as_str()) {
         ("hook", Some("dialog")) => "dialogs",
+        // What a screen would be read as.
+        ("protocol", Some("reading")) => "terminal",
         (source, _) => source,
     };
     match verdict {
@@ -126,6 +129,7 @@ fn fact_line(kind: &str, payload: &Value) -> String {
             payload["input_tokens"], payload["output_tokens"]
         ),
         "session" => "session".to_owned(),
+        "thinking" => format!("thinking {}", word("edge")),
         "process" if payload["event"] == "started" => "started".to_owned(),
         "process" => format!("{} {}", word("event"), payload["code"]),
         "control" => word("did"),

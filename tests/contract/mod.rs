@@ -28,9 +28,17 @@ const PATIENCE: Duration = Duration::from_secs(150);
 /// What the model has the CLI write.
 const MADE: &str = "made by a tool";
 
+/// By what a CLI is driven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Control {
+    Terminal,
+    Structured,
+}
+
 /// What is different about one CLI.
 struct Cli {
     engine: &'static str,
+    control: Control,
     api: Api,
     /// For the program, after what its adapter says.
     args: Vec<&'static str>,
@@ -43,10 +51,12 @@ struct Cli {
     allow: &'static str,
     deny: &'static str,
     farewell: &'static str,
+    /// What the line says that lets it write, in its protocol.
+    answered: &'static str,
     /// What its hooks report of the first execution and of the one that goes on,
     /// a line each.
     hooks: [&'static str; 2],
-    /// What its transcript says of them.
+    /// What its transcript says of them, or its protocol.
     transcript: [&'static str; 2],
 }
 
@@ -135,24 +145,72 @@ impl Cli {
         let dialogs = journal.remove("dialogs").unwrap_or_default();
         assert!(dialogs.iter().all(|line| line == "dialog began"));
         assert!(dialogs.len() <= [2, 0][which], "{dialogs:?}");
-        let farewell = format!("prompt {:?}", self.farewell);
-        let messages = journal.get_mut("messages").unwrap();
-        // How its delivery ends is a race with the end of the program.
-        let end = messages.iter().position(|line| *line == farewell).unwrap();
-        messages.truncate(end);
+        if self.control == Control::Terminal {
+            let farewell = format!("prompt {:?}", self.farewell);
+            let messages = journal.get_mut("messages").unwrap();
+            // How its delivery ends is a race with the end of the program.
+            let end = messages.iter().position(|line| *line == farewell).unwrap();
+            messages.truncate(end);
+        }
 
         let mut expected = Strands::from([
             ("header", vec![format!("{} by mcp_tool", self.engine)]),
             ("process", lines("started\nexited 0")),
-            ("daemon", lines("session")),
+            ("daemon", lines(self.told_by_us()[which])),
             ("messages", lines(MESSAGES[which])),
             ("effects", lines(EFFECTS[which])),
             ("mcp_tool", lines([SIGNALS, ""][which])),
             ("hook", lines(self.hooks[which])),
-            ("transcript", lines(self.transcript[which])),
+            (self.told_by(), lines(self.transcript[which])),
         ]);
         expected.retain(|_, lines| !lines.is_empty());
         assert_eq!(journal, expected);
+    }
+
+    /// Where what it says comes from.
+    fn told_by(&self) -> &'static str {
+        match self.control {
+            Control::Terminal => "transcript",
+            Control::Structured => "protocol",
+        }
+    }
+
+    fn told_by_us(&self) -> [&'static str; 2] {
+        match self.control {
+            Control::Terminal => ["session"; 2],
+            Control::Structured => ["cancelled", "session\ncancelled"],
+        }
+    }
+
+    /// The daemon is killed while the agent asks; the next one has the question, and its
+    /// answer reaches the agent once.
+    fn is_answered_after_a_restart(&self, room: &Room) {
+        room.model
+            .reply((self.write)(Reply::new(), room, "made.txt"));
+        let agent = Agent::start(self, room, "write the file", &[]);
+        let asks = || {
+            let reading = agent.screen()["reading"].clone();
+            reading["state"] == "confirming" && reading["waiting_for"] == "permission"
+        };
+        wait_for("the question", asks);
+        let pid = agent.pid();
+        room.home.kill();
+        room.home.start();
+        assert_eq!(agent.pid(), pid, "the same program goes on");
+        wait_for("the question after the restart", asks);
+        room.model.reply(Reply::new().text("It was written."));
+        let answer = ["slot", "answer", "agent", self.allow, "--wait", "30"];
+        room.home.json(&answer);
+        agent.wait_for_rest("It was written.");
+        let made = std::fs::read_to_string(room.path("work/made.txt")).unwrap();
+        assert_eq!(made.trim_end(), MADE);
+        let again = room.home.mission(&["slot", "answer", "agent", self.allow]);
+        assert!(!again.status.success(), "there is nothing left to answer");
+        let recorded = std::fs::read_to_string(room.recording()).unwrap();
+        let answers = recorded.lines().filter(|line| {
+            line.contains("\"i\"") && line.contains(self.answered) && !line.contains("method")
+        });
+        assert_eq!(answers.count(), 1, "{recorded}");
     }
 
     /// Launch, prompt, stream. The model says nothing until the screen is read
@@ -348,6 +406,9 @@ impl<'r> Agent<'r> {
         let mut command = vec!["run", prompt, "--engine", cli.engine, "--trust"];
         command.extend(["--cwd", &work, "--name", "agent"]);
         command.extend(options);
+        if cli.control == Control::Structured {
+            command.extend(["--control", "structured"]);
+        }
         let environment = room
             .environment()
             .into_iter()
@@ -420,7 +481,7 @@ impl<'r> Agent<'r> {
             .filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let observed = records
             .map(|record| record["data"].clone())
-            .filter(|data| data["source"] == "terminal");
+            .filter(|data| data["source"] == "terminal" || data["source"] == "protocol");
         let facts = observed
             .map(|data| data["observed"]["fact"].clone())
             .filter(|fact| fact["type"] == "reading");
@@ -593,9 +654,16 @@ impl<'r> Agent<'r> {
     /// Leaves the program by its own command; the journal of the whole run.
     fn says_farewell(self) -> Strands {
         let home = &self.room.home;
-        home.json(&["execution", "message", "agent", self.cli.farewell]);
+        let (command, lifecycle) = match self.cli.control {
+            Control::Terminal => {
+                let command = ["execution", "message", "agent", self.cli.farewell];
+                (command.to_vec(), "completed")
+            }
+            Control::Structured => (["execution", "cancel", "agent"].to_vec(), "cancelled"),
+        };
+        home.json(&command);
         let ended = self.wait("the end", |details| !details["ended_at"].is_null());
-        assert_eq!(ended["lifecycle"], "completed", "{ended}");
+        assert_eq!(ended["lifecycle"], lifecycle, "{ended}");
         let launches = home.home().run_dir().join("launches");
         assert!(!launches.join(&self.execution).exists());
         let verified = home.mission(&["journal", "verify", &self.execution]);

@@ -3,7 +3,7 @@
 use missiond_model_server::Api;
 use serde_json::json;
 
-use super::{Cli, Clis, KEY, MADE, NOWHERE, Room, platform};
+use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Room, platform};
 
 #[test]
 fn opencode_keeps_the_contract() {
@@ -38,6 +38,7 @@ fn prepared() -> Option<(Room, Cli)> {
     room.write("home/.config/opencode/opencode.json", &config.to_string());
     let cli = Cli {
         engine: "opencode",
+        control: Control::Terminal,
         api: Api::Chat,
         args: Vec::new(),
         environment: vec![
@@ -57,6 +58,7 @@ fn prepared() -> Option<(Room, Cli)> {
         allow: "Allow once",
         deny: "Reject",
         farewell: "/exit",
+        answered: "",
         hooks: ["", ""],
         transcript: [TRANSCRIPT, RESUMED],
     };

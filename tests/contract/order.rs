@@ -122,7 +122,7 @@ fn signals_are_on_record_before_the_agent_knows(records: &[NumberedRecord<'_>]) 
                 tool["edge"] == "ended" && tool["tool"].as_str().unwrap().ends_with(name)
             })
         };
-        for source in ["hook", "transcript"] {
+        for source in ["hook", "transcript", "protocol"] {
             let known = records
                 .iter()
                 .filter(ended)

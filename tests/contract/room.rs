@@ -88,6 +88,13 @@ impl Room {
         self.folder.path().canonicalize().unwrap().join(name)
     }
 
+    /// The only recording there is.
+    pub(crate) fn recording(&self) -> PathBuf {
+        let folder = self.home.home().recordings_dir();
+        let mut files = std::fs::read_dir(folder).unwrap();
+        files.next().unwrap().unwrap().path()
+    }
+
     pub(crate) fn write(&self, name: &str, text: &str) {
         let file = self.path(name);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();

@@ -168,6 +168,7 @@ fn check_values(config: &Config) -> Result<(), InvalidValue> {
     config.otlp.check()?;
     config.notifications.check()?;
     config.permissions.check()?;
+    config.engines.check()?;
     config.autopilot.check()?;
     config.mcp.check()?;
     config.upgrade.check()?;

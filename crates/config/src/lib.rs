@@ -16,6 +16,7 @@ mod conversations;
 mod daemon;
 mod diagnose;
 mod edit;
+mod engines;
 pub mod history;
 mod http;
 mod keys;
@@ -44,6 +45,7 @@ pub use daemon::{
 pub use diagnose::ConfigError;
 use edit::written;
 pub use edit::{EditError, change, set, shown, value_at};
+pub use engines::EnginesConfig;
 pub use http::HttpConfig;
 pub use keys::{KeySpec, Range, Reload};
 pub use knowledge::{EmbeddingProvider, KnowledgeConfig, SearchConfig};
@@ -74,6 +76,7 @@ section! {
             anomalies: AnomaliesConfig,
             notifications: NotificationsConfig,
             permissions: PermissionsConfig,
+            engines: EnginesConfig,
             autopilot: AutopilotConfig,
             mcp: McpConfig,
             knowledge: KnowledgeConfig,

@@ -521,6 +521,17 @@ impl Conversation {
         self.emit(event);
     }
 
+    /// A prompt of ours was sent: its words, and what else is in it.
+    pub(crate) fn prompted(&mut self, request: RequestId, parts: &Value) {
+        let parts = parts.as_array().map_or(&[] as &[_], Vec::as_slice);
+        let words = parts.iter().map(|part| match part["text"].as_str() {
+            Some(text) => text.to_owned(),
+            None => format!("[{}]", part["type"].as_str().unwrap_or("part")),
+        });
+        let text = self.clip(&words.collect::<Vec<_>>().join("\n"));
+        self.emit(ControlEvent::Prompted { request, text });
+    }
+
     pub(crate) fn disconnect(&mut self) {
         self.connection = Connection::Ended;
         for id in self

@@ -207,6 +207,7 @@ pub enum TurnEnd {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
+    /// Without those that were read from a cache.
     pub input: Option<u64>,
     pub output: Option<u64>,
     pub cached_read: Option<u64>,
@@ -225,6 +226,8 @@ pub struct Cost {
 pub struct Usage {
     pub context_used: Option<u64>,
     pub context_size: Option<u64>,
+    /// Of the last request to the model.
+    pub request: Option<Tokens>,
     /// Of the turn, as the agent counts it at its end.
     pub turn: Option<Tokens>,
     /// Of the whole session so far.
@@ -289,6 +292,12 @@ pub enum ControlEvent {
     },
     SessionTitled {
         title: Option<Clipped>,
+    },
+    /// Words of ours went to the agent: a prompt, or something said into a running turn.
+    Prompted {
+        request: RequestId,
+        /// Its text; of what is no text, what it is.
+        text: Clipped,
     },
     TurnBegan {
         /// The prompt that began it; none if the agent began by itself.

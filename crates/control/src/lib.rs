@@ -40,7 +40,7 @@ pub use permission::{
     AgentRequestId, Announced, InputSource, OptionKind, PermissionAnswer, PermissionOption,
     PermissionRequest, Resolution,
 };
-pub use replay::{Direction, RecordedLine, Replayed, replay};
+pub use replay::{Direction, RecordedLine, Replayed, Replayer, replay};
 pub use request::{
     ControlRequest, McpServer, NamedValue, OpenSession, PromptPart, RequestId, SessionChoice,
 };

@@ -33,17 +33,47 @@ pub struct Replayed {
     pub events: Vec<(usize, ControlEvent)>,
 }
 
+/// Reads a recording line by line, as it grows.
+#[derive(Debug)]
+pub struct Replayer {
+    client: Client,
+}
+
+impl Replayer {
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self {
+            client: Client::new(options),
+        }
+    }
+
+    /// What happened by this line.
+    pub fn line(&mut self, recorded: &RecordedLine) -> Vec<ControlEvent> {
+        match recorded.direction {
+            Direction::FromAgent => self.client.receive_recorded(&recorded.line, recorded.at),
+            Direction::ToAgent => self.client.sent_recorded(&recorded.line, recorded.at),
+        }
+    }
+
+    /// The client as the lines left it. It has written nothing: [`Client::flush`] gives
+    /// what is still owed.
+    #[must_use]
+    pub fn into_client(self) -> Client {
+        self.client
+    }
+}
+
 /// Reads a recording. The client has written nothing: [`Client::flush`] gives what is
 /// still owed.
 pub fn replay<'l>(options: Options, lines: impl IntoIterator<Item = &'l RecordedLine>) -> Replayed {
-    let mut client = Client::new(options);
+    let mut replayer = Replayer::new(options);
     let mut events = Vec::new();
     for (index, recorded) in lines.into_iter().enumerate() {
-        let of_line = match recorded.direction {
-            Direction::FromAgent => client.receive_recorded(&recorded.line, recorded.at),
-            Direction::ToAgent => client.sent_recorded(&recorded.line, recorded.at),
-        };
+        let of_line = replayer.line(recorded);
         events.extend(of_line.into_iter().map(|event| (index, event)));
     }
-    Replayed { client, events }
+    Replayed {
+        client: replayer.into_client(),
+        events,
+    }
 }

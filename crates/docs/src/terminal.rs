@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn what_stands_in_an_item_comes_after_its_words() {
         let text = shown("- a\n  ```\n  b\n  ```\n- > quoted\n", Colours::Off);
-        assert_eq!(text, "- a\n\n      b\n- │ quoted\n");
+        assert_eq!(text, "- a\n\n      b\n\n- │ quoted\n");
         let text = shown("<i>x</i>\n\n## Next\n", Colours::Off);
         assert!(text.contains("\n\nNext\n"), "{text}");
     }

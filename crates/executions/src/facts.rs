@@ -2,7 +2,7 @@
 //! transcripts and tool calls, each with the key that makes it count once.
 
 use missiond_adapters::{HookEvent, HookReport, TranscriptFact};
-use missiond_core::{ObservationId, PtyState, Seq};
+use missiond_core::{Controller, ObservationId, PtyState, Seq};
 use missiond_journal::catalogue::{
     Control, Diagnostic, DiagnosticCode, Dialog, Edge, Fact, Malformed, Process, Reading, Session,
     Speaker, Speech, ToolUse, Turn, Usage, limits,
@@ -57,6 +57,7 @@ pub(super) fn of_hook(sequence: u64, report: &HookReport) -> Vec<ObservationDraf
             edge,
             tool: some_text(tool),
             target: None,
+            input_digest: None,
             outcome: None,
         })
     };
@@ -75,6 +76,7 @@ pub(super) fn of_hook(sequence: u64, report: &HookReport) -> Vec<ObservationDraf
             fact(Dialog {
                 edge: Edge::Began,
                 question: Text::excerpt(message),
+                input_digest: None,
             }),
         )),
         HookEvent::ConversationStarted
@@ -105,11 +107,18 @@ pub(super) fn of_reading(
     state: PtyState,
     confidence: f32,
     reason: &str,
+    controller: Controller,
 ) -> ObservationDraft {
+    let source = match controller {
+        Controller::Structured => Source::Protocol,
+        Controller::Terminal => Source::Terminal,
+    };
     ObservationDraft {
         key: key(&format!("reading:{seq}")),
-        source: Source::Terminal,
-        confidence: if confidence >= BELIEVED {
+        source,
+        confidence: if source == Source::Protocol {
+            Confidence::Authoritative
+        } else if confidence >= BELIEVED {
             Confidence::Medium
         } else if confidence >= DOUBTED {
             Confidence::Low
@@ -224,6 +233,7 @@ pub(super) fn of_transcript(
                 edge: Edge::Began,
                 tool: some_text(name),
                 target: None,
+                input_digest: None,
                 outcome: None,
             }),
         ),
@@ -233,6 +243,7 @@ pub(super) fn of_transcript(
                 edge: Edge::Ended,
                 tool: some_text(tool.unwrap_or(call)),
                 target: None,
+                input_digest: None,
                 outcome: Some(*outcome),
             }),
         ),
@@ -248,34 +259,34 @@ pub(super) fn of_transcript(
     })
 }
 
-fn speech(by: Speaker, text: &str) -> Option<Observed> {
+pub(super) fn speech(by: Speaker, text: &str) -> Option<Observed> {
     let text = Text::excerpt(text)?;
     Some(fact(Speech { by, text }))
 }
 
-fn session_key(conversation: &str) -> ObservationKey {
+pub(super) fn session_key(conversation: &str) -> ObservationKey {
     key(&format!("session:{conversation}"))
 }
 
-fn session(conversation: &str, transcript: Option<&str>) -> Session {
+pub(super) fn session(conversation: &str, transcript: Option<&str>) -> Session {
     Session {
         id: some_text(conversation),
         transcript: transcript.and_then(|path| Text::new(path).ok()),
     }
 }
 
-fn fact(fact: impl Into<Fact>) -> Observed {
+pub(super) fn fact(fact: impl Into<Fact>) -> Observed {
     Observed::Fact(fact.into())
 }
 
-fn some_text<const MAX: usize>(text: &str) -> Text<MAX> {
+pub(super) fn some_text<const MAX: usize>(text: &str) -> Text<MAX> {
     Text::excerpt(text)
         .or_else(|| Text::excerpt("?"))
         .expect("a question mark is a text")
 }
 
 /// Parts that come from elsewhere may be longer than a key can be.
-fn key(text: &str) -> ObservationKey {
+pub(super) fn key(text: &str) -> ObservationKey {
     let short = match text.char_indices().nth(limits::KEY) {
         None => text.to_owned(),
         Some(_) => format!("long:{}", Digest::of(text.as_bytes())),

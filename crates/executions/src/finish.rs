@@ -74,7 +74,10 @@ async fn leaves(context: &Context, run: &Arc<Run>) -> bool {
     let Some(open) = context.slots.find(&run.slot.to_string()) else {
         return true;
     };
-    let Some(command) = adapter(&run.engine).exit_command() else {
+    // A command is a prompt where no terminal takes it.
+    let is_structured = open.record.handover.is_some();
+    let command = adapter(&run.engine).exit_command();
+    let Some(command) = command.filter(|_| !is_structured) else {
         return false;
     };
     let closed = run.closed.notified();

@@ -21,9 +21,10 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::marker_listener::MarkerListener;
 use super::messages::Retry;
+use super::protocol::Protocol;
 use super::run::{Exit, Notice, ObservationDraft, Run};
 use super::transcript::Transcript;
-use super::{facts, messages, spooled_hooks, startup};
+use super::{facts, messages, protocol, spooled_hooks, startup};
 use crate::context::Context;
 use crate::error::ExecutionError;
 
@@ -39,6 +40,9 @@ pub(super) struct Follow {
     context: Arc<Context>,
     run: Arc<Run>,
     transcript: Transcript,
+    /// Where a protocol drives the agent: then its recording tells what a transcript
+    /// would.
+    protocol: Option<Protocol>,
     /// What a marker must show, where markers are how the agent speaks, and what
     /// is heard of them in the output.
     markers: Option<(Expected, Arc<MarkerListener>)>,
@@ -63,10 +67,13 @@ impl Follow {
             key.map(|key| Expected { execution, key })
         })?;
         run.startup.expect(dialogs);
+        let open = context.slots.find(&run.slot.to_string());
+        let protocol = open.as_ref().and_then(Protocol::of);
         let markers = markers.map(|expected| (expected, Arc::new(MarkerListener::new(expected))));
         Ok(Self {
             context,
             transcript: Transcript::new(row),
+            protocol,
             run,
             markers,
             exit: Exit::default(),
@@ -92,6 +99,9 @@ impl Follow {
                     None => return,
                 },
                 () = run.message.notified() => Ok(FollowStep::Continue),
+                () = run.output.notified(), if self.protocol.is_some() => {
+                    self.read_transcript().await
+                }
                 () = run.output.notified(), if self.markers.is_some() && look_at.is_none() => {
                     look_at = Some(looked_at + MARKER_PAUSE);
                     Ok(FollowStep::Continue)
@@ -124,7 +134,8 @@ impl Follow {
                 confidence,
                 reason,
             } => {
-                let seen = facts::of_reading(seq, state, confidence, &reason);
+                let controller = protocol::controller(self.protocol.as_ref());
+                let seen = facts::of_reading(seq, state, confidence, &reason, controller);
                 self.run.observe(seen).await?;
                 if state != PtyState::Confirming {
                     self.run.startup.done();
@@ -249,6 +260,16 @@ impl Follow {
     }
 
     async fn read_transcript(&mut self) -> Result<FollowStep, ExecutionError> {
+        if let Some(protocol) = &mut self.protocol {
+            protocol.advance(&self.context, &self.run).await?;
+            if let Some(conversation) = protocol.conversation() {
+                let transcript = &mut self.transcript;
+                transcript
+                    .locate(&self.context, &self.run, conversation)
+                    .await?;
+            }
+            return Ok(FollowStep::Continue);
+        }
         while self.transcript.advance(&self.context, &self.run).await? {}
         Ok(FollowStep::Continue)
     }

@@ -22,6 +22,7 @@ mod marker_listener;
 mod messages;
 mod open_requests;
 mod preamble;
+mod protocol;
 mod recover;
 mod repeated_calls;
 mod run;

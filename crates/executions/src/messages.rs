@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use missiond_core::{DeliveryStatus, MessageId, ObservationId, PtyState};
+use missiond_core::{DeliveryStatus, MessageId, ObservationId, PtyState, Timestamp};
 use missiond_journal::catalogue::{Answer, Interrupt, MessageContent, Prompt, Review};
 use missiond_journal::policy::MessageOutcome;
 use missiond_journal::record::{InputRequest, Sender};
@@ -17,6 +17,7 @@ use missiond_semantic::{DeliveryRefusal, Force, Landed, Submit, When};
 use missiond_slots::{InputError, Message, OpenSlot, SlotCommand, Slots};
 use tokio::sync::oneshot;
 
+use super::protocol;
 use super::run::Run;
 use crate::context::Context;
 use crate::error::ExecutionError;
@@ -155,6 +156,7 @@ fn invalid(error: &missiond_journal::OutOfBounds) -> ExecutionError {
 struct Next {
     id: MessageId,
     status: DeliveryStatus,
+    accepted_at: Timestamp,
     text: Option<String>,
 }
 
@@ -167,6 +169,7 @@ fn next(run: &Run) -> Result<Option<Next>, ExecutionError> {
         Some(Next {
             id,
             status: message.status,
+            accepted_at: message.accepted_at,
             text: message.content.as_ref().and_then(text_of),
         })
     })?;
@@ -251,6 +254,20 @@ pub(super) async fn settle_interrupted(
         return Ok(());
     }
     let open = context.slots.find(&run.slot.to_string());
+    if let (Some(open), Some(text)) = (&open, &next.text)
+        && let Some(arrived) = protocol::has_prompt(open, text, next.accepted_at).await
+    {
+        let (status, reason) = if arrived {
+            let _ = tokio::fs::remove_file(context.instructions_file(run.id)).await;
+            (DeliveryStatus::Delivered, None)
+        } else {
+            (
+                DeliveryStatus::Held,
+                Some("the daemon stopped before it was sent"),
+            )
+        };
+        return run.deliver(next.id, status, reason).await;
+    }
     let look = match &open {
         Some(open) => open.inspect().await,
         None => None,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use missiond_adapters::{
     Adapter, Conversation, ConversationId, DetectError, Equipment, HookCommand, Launch, LaunchPlan,
-    McpServer, PermissionMode, PlannedFile, ProgramSource, StartupDialog, StartupQuestion, adapter,
-    find_program, known_engines,
+    McpServer, PermissionMode, PlanError, PlannedFile, ProgramSource, StartupDialog,
+    StartupQuestion, adapter, find_program, known_engines,
 };
 use missiond_api::EXECUTION_VARIABLE;
 use missiond_context::own_words;
@@ -82,6 +82,8 @@ pub struct NewExecution {
     pub name: Option<SlotName>,
     pub env: BTreeMap<String, String>,
     pub resume: Option<String>,
+    /// Who drives the agent; as the configuration says when left out.
+    pub controller: Option<Controller>,
     /// What the engine does best when left out.
     pub signals: Option<Transport>,
     /// The person says that this folder may be worked in.
@@ -122,6 +124,9 @@ impl Executions {
                 ExecutionLookup::Ended => return Err(ExecutionError::NotRunning { execution }),
             }
         }
+        let mut new = new;
+        let by_default = self.config.borrow().engines.controller(&new.engine);
+        new.controller.get_or_insert(by_default);
         let prepared = self.context.prepare(new)?;
         let header = prepared.header.clone();
         let dialogs = prepared.dialogs.clone();
@@ -179,7 +184,8 @@ impl Context {
         let environment = program_environment(&env);
         let adapter = adapter(&new.engine);
         let path = environment.get("PATH").map_or("", String::as_str);
-        let (program, extra) = program(&*adapter, new.args, path, &new.cwd)?;
+        let controller = new.controller.unwrap_or(Controller::Terminal);
+        let (program, extra) = program(&*adapter, controller, new.args, path, &new.cwd)?;
         let folder = self.launch_folder(id);
         let signals = new.signals.unwrap_or(match adapter.source() {
             ProgramSource::Installed | ProgramSource::OwnBinary => Transport::McpTool,
@@ -192,7 +198,7 @@ impl Context {
             Transport::Marker | Transport::None => None,
         };
         let launch = Launch {
-            controller: Controller::Terminal,
+            controller,
             program,
             cwd: new.cwd.clone(),
             environment,
@@ -311,6 +317,7 @@ impl Context {
         self.timeline.record(started, begun).await?;
         let (folder, plan) = (prepared.folder, prepared.plan);
         let (argv, additions) = (plan.argv.clone(), plan.environment.clone());
+        let plan_control = plan.control.clone();
         let launch_folder = folder.clone();
         blocking(move || Equipment::write(&launch_folder, &plan)).await?;
         if prepared.header.transport == Transport::McpTool {
@@ -328,6 +335,7 @@ impl Context {
             cwd: Some(prepared.cwd),
             env: prepared.env.into_iter().chain(additions).collect(),
             size: prepared.size,
+            control: plan_control,
         };
         let open = self.slots.spawn(new, begun.child()).await?;
         let pid = open.record.program_pid;
@@ -409,17 +417,26 @@ fn own_server(
 /// The program and what of the arguments is left for it.
 fn program(
     adapter: &dyn Adapter,
+    controller: Controller,
     mut args: Vec<String>,
     path: &str,
     cwd: &Path,
 ) -> Result<(PathBuf, Vec<String>), ExecutionError> {
+    let offer = adapter.structured();
+    if controller == Controller::Structured && offer.is_none() {
+        let engine = adapter.engine();
+        return Err(PlanError::TerminalOnly { engine }.into());
+    }
+    let structured = offer.filter(|_| controller == Controller::Structured);
     let name = match adapter.source() {
         ProgramSource::OwnBinary => {
             let own = missiond_os::programs::own_program();
             let own = own.map_err(|error| ExecutionError::Invalid(error.to_string()))?;
             return Ok((own, args));
         }
-        ProgramSource::Installed => adapter.program().to_owned(),
+        ProgramSource::Installed => structured
+            .map_or(adapter.program(), |offer| offer.program)
+            .to_owned(),
         ProgramSource::FirstArgument => {
             if args.is_empty() {
                 return Err(ExecutionError::Invalid(unknown_engine(&adapter.engine())));

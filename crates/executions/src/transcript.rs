@@ -152,6 +152,26 @@ impl Transcript {
         }
     }
 
+    /// Finds the transcript of a conversation that is followed by other means, so that
+    /// whoever remembers conversations knows where it is.
+    pub(super) async fn locate(
+        &mut self,
+        context: &Context,
+        run: &Arc<Run>,
+        conversation: &str,
+    ) -> Result<(), ExecutionError> {
+        if self.place.is_some() {
+            return Ok(());
+        }
+        let (engine, cwd, started_at) = (self.engine.clone(), self.cwd.clone(), self.started_at);
+        let (places, wanted) = (context.places_file(run.id), conversation.to_owned());
+        let found = blocking(move || find(&engine, &cwd, started_at, Some(&wanted), &places)).await;
+        match found {
+            Some(place) => self.store(context, run, place).await,
+            None => Ok(()),
+        }
+    }
+
     /// Takes in what has come since; whether there is more.
     pub(super) async fn advance(
         &mut self,

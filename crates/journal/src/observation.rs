@@ -27,6 +27,8 @@ pub enum Source {
     McpTool,
     /// A hook of the agent's program.
     Hook,
+    /// The protocol the agent is driven by: its own word, and exact.
+    Protocol,
     /// A reading of the screen.
     Terminal,
     /// The transcript the agent's program writes.
@@ -38,10 +40,11 @@ pub enum Source {
 }
 
 impl Source {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Marker,
         Self::McpTool,
         Self::Hook,
+        Self::Protocol,
         Self::Terminal,
         Self::Transcript,
         Self::Process,
@@ -52,7 +55,7 @@ impl Source {
     #[must_use]
     pub const fn ceiling(self) -> Confidence {
         match self {
-            Self::Process | Self::Daemon => Confidence::Authoritative,
+            Self::Process | Self::Daemon | Self::Protocol => Confidence::Authoritative,
             Self::Hook | Self::Transcript | Self::McpTool => Confidence::High,
             Self::Marker | Self::Terminal => Confidence::Medium,
         }

@@ -62,6 +62,7 @@ async fn spawn(call: Call, params: SlotSpawnParams) -> Result<SlotSummary, ApiEr
         cwd: params.cwd.map(PathBuf::from),
         env: params.env,
         size,
+        control: None,
     };
     let open = call.daemon.slots.spawn(new, call.trace).await;
     let open = open.map_err(|error| of_slots(&error))?;
@@ -480,6 +481,7 @@ fn of_input(error: &InputError, open: &OpenSlot) -> ApiError {
 fn of_command(error: &CommandError) -> ApiError {
     let code = match error {
         CommandError::Size => ErrorCode::InvalidParams,
+        CommandError::NoKeys => ErrorCode::Conflict,
         CommandError::NoViewer(_) => ErrorCode::NotFound,
         CommandError::Host(_) => ErrorCode::Internal,
     };

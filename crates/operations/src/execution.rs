@@ -79,6 +79,7 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
         name: params.name,
         env: params.env,
         resume: params.resume,
+        controller: params.control,
         signals: params.signals.map(|signals| match signals {
             Signals::Mcp => Transport::McpTool,
             Signals::Markers => Transport::Marker,

@@ -46,6 +46,9 @@ pub struct CastSource {
     pub terminal_answers: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segment: Option<CastSegment>,
+    /// What says how the lines of a protocol are to be read; a terminal has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handover: Option<Value>,
 }
 
 /// Where a file stands in a recording that has several.
@@ -82,6 +85,11 @@ impl CastHeader {
             offset: 0,
             after: 0.0,
         })
+    }
+
+    #[must_use]
+    pub fn handover(&self) -> Option<&Value> {
+        self.mission.as_ref()?.handover.as_ref()
     }
 
     #[must_use]

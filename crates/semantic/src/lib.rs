@@ -30,7 +30,7 @@ pub use fingerprint::{Fingerprint, InvalidFingerprint};
 pub use input::{
     AnswerOutcome, AnswerRefusal, Answered, Answering, Delivered, Delivery, DeliveryRefusal,
     DeliveryRequest, Force, InputContext, InstantReading, Landed, Modes, Prompt, Step, Submit,
-    When, is_command,
+    When, is_command, option_for,
 };
 pub use keys::Key;
 pub use manifest::{FORMAT, Manifest, ManifestError, Problem};

@@ -59,6 +59,8 @@ impl Slots {
     /// Whether it stopped is for the caller to see.
     pub async fn interrupt(&self, slot: &OpenSlot) -> Result<(), CommandError> {
         let manifest = self.context.manifest(&slot.slot.engine);
+        // Its controller cancels by any of the keys that stop an agent.
+        let manifest = manifest.filter(|_| slot.record.handover.is_none());
         let presses = manifest.map_or(&[b"\x03" as &[u8]] as &[_], |manifest| manifest.interrupt());
         for (index, &bytes) in presses.iter().enumerate() {
             if index > 0 {

@@ -9,6 +9,7 @@
 mod anomalies;
 
 mod checkpoint;
+mod conversation;
 mod crashes;
 mod deliver;
 mod foreground;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use missiond_adapters::ControlSetup;
 use missiond_api::Home;
 use missiond_config::{AnomaliesConfig, Config};
 use missiond_core::{
@@ -36,8 +38,8 @@ use missiond_core::{
 use missiond_os::environment::{self, Child};
 use missiond_os::files;
 use missiond_pty::host::{
-    self, FromHost, HostConnection, HostFiles, HostRecord, JoinedCast, LaunchSpec, Recording,
-    RecordingLimits, ToHost,
+    self, Channel, FromHost, HostConnection, HostFiles, HostRecord, JoinedCast, LaunchSpec,
+    Recording, RecordingLimits, ToHost,
 };
 use missiond_pty::{CastError, Session};
 use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks, blocking};
@@ -47,6 +49,7 @@ use missiond_timeline::{Timeline, TimelineError};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, mpsc, watch};
 
+pub use conversation::{ProtocolTail, TailedEvent};
 pub use foreground::{
     ConnectionEvent, ConnectionNumber, Foreground, ForegroundEvent, ForegroundReport,
     ForegroundVoice,
@@ -118,6 +121,8 @@ pub struct NewSlot {
     pub cwd: Option<PathBuf>,
     pub env: BTreeMap<String, String>,
     pub size: Size,
+    /// How it is driven by a protocol; none for a terminal.
+    pub control: Option<ControlSetup>,
 }
 
 /// What the tasks of the slots share.
@@ -327,7 +332,14 @@ impl Slots {
     /// What the terminal of a slot has shown, open or closed.
     pub async fn recorded(&self, id: SlotId) -> Result<JoinedCast, CastError> {
         let path = recording(&self.context.home, id);
-        blocking(move || JoinedCast::open(&path)).await
+        blocking(move || {
+            let cast = JoinedCast::open(&path)?;
+            match conversation::recorded(&path) {
+                Some(structured) => Ok(cast.drawn_as(structured?.shown)),
+                None => Ok(cast),
+            }
+        })
+        .await
     }
 
     /// Reads the person's manifests that have changed. Open slots go on with
@@ -531,7 +543,19 @@ impl Context {
             Some(cwd) => return invalid(format!("`cwd` must be absolute: {}", cwd.display())),
             None => std::env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from),
         };
+        let handover = match &new.control {
+            Some(setup) => match serde_json::to_value(setup) {
+                Ok(setup) => Some(setup),
+                Err(error) => return invalid(format!("the session cannot be written: {error}")),
+            },
+            None => None,
+        };
         Ok(LaunchSpec {
+            channel: match handover {
+                Some(_) => Channel::Pipes,
+                None => Channel::Terminal,
+            },
+            handover,
             slot,
             name,
             engine,

@@ -7,6 +7,7 @@
 
 mod command;
 mod commands;
+mod control;
 mod ending;
 mod publishing;
 mod upkeep;
@@ -32,6 +33,8 @@ use super::checkpoint::{Checkpoint, Due};
 use super::rebuild::{self, Rebuilt};
 use super::typing::Typing;
 use super::viewers::Viewers;
+use crate::conversation::Conversation;
+use control::InStep;
 
 pub use command::{CommandError, Listener, SlotCommand, SlotView};
 
@@ -61,11 +64,14 @@ pub(super) async fn follow(
         return;
     };
     let files = HostFiles::new(&context.home.slots_dir(), id);
-    let Rebuilt {
-        mut session,
-        offset,
-        ..
-    } = begin(&record, beginning, manifest).await;
+    let setup = control::setup_of(&record);
+    let (mut session, offset, conversation) = match setup {
+        Some(setup) => control::begin(&record, beginning, setup, manifest).await,
+        None => {
+            let rebuilt = begin(&record, beginning, manifest).await;
+            (rebuilt.session, rebuilt.offset, None)
+        }
+    };
     if beginning == Beginning::Found {
         // What it shows has stood there since; only now is it told.
         session.advance_to(recording_time(&context, &record), &mut Vec::new());
@@ -76,7 +82,10 @@ pub(super) async fn follow(
     };
     let mut live = Live {
         trace,
-        published: session.reader().current().state,
+        published: match &conversation {
+            Some(conversation) => conversation.reading().state,
+            None => session.reader().current().state,
+        },
         asked: None,
         session,
         checkpoint: Due::after(offset),
@@ -93,6 +102,8 @@ pub(super) async fn follow(
         viewers: Viewers::new(),
         listener: None,
         arbiter: Arbiter::default(),
+        met_host: false,
+        conversation,
         context,
         slot,
         record,
@@ -170,6 +181,10 @@ struct Live {
     viewers: Viewers,
     listener: Option<Arc<dyn Listener>>,
     arbiter: Arbiter,
+    /// The host has said how many lines it has.
+    met_host: bool,
+    /// Where a protocol drives it: then the screen is what is shown of it.
+    conversation: Option<Conversation>,
     commands: mpsc::Receiver<SlotCommand>,
 }
 
@@ -198,7 +213,7 @@ impl Live {
     async fn run(&mut self) {
         loop {
             match HostConnection::connect(&self.files.socket, self.offset).await {
-                Ok(mut host) => match self.converse(&mut host).await {
+                Ok(mut host) => match self.follow_host(&mut host).await {
                     Ok(DisconnectReason::Exited(status)) => {
                         self.ended(&status.to_string(), status).await;
                         let _ = host.send(&ToHost::ExitAcknowledged).await;
@@ -221,6 +236,7 @@ impl Live {
                 }
             }
             tokio::time::sleep(RECONNECT).await;
+            self.rebuild_conversation().await;
         }
     }
 
@@ -240,18 +256,30 @@ impl Live {
         self.files.remove();
     }
 
-    async fn converse(&mut self, host: &mut HostConnection) -> Result<DisconnectReason, HostError> {
+    async fn follow_host(
+        &mut self,
+        host: &mut HostConnection,
+    ) -> Result<DisconnectReason, HostError> {
         let mut changes = Vec::new();
         let bell = self.viewers.bell();
         loop {
             let wake = self.wake();
             tokio::select! {
                 frame = host.next() => match frame? {
-                    Some(FromHost::Output { offset, bytes }) => {
-                        if offset != self.offset {
-                            tracing::error!(offset, expected = self.offset, "slot output offset unexpected");
+                    Some(FromHost::Output { offset, .. }) if offset != self.offset => {
+                        tracing::error!(offset, expected = self.offset, "slot output offset unexpected");
+                        return Ok(DisconnectReason::Lost);
+                    }
+                    Some(FromHost::Output { bytes, .. }) if self.conversation.is_some() => {
+                        self.handle_lines(&bytes, host).await?;
+                    }
+                    Some(FromHost::LinesTaken(count)) => {
+                        if self.handle_lines_taken(count, host).await? == InStep::No {
                             return Ok(DisconnectReason::Lost);
                         }
+                    }
+                    Some(FromHost::Errors(bytes)) => self.show_errors(&bytes),
+                    Some(FromHost::Output { offset, bytes }) => {
                         let unattended = self.attended_from.saturating_sub(offset);
                         let unattended = usize::try_from(unattended).unwrap_or(usize::MAX);
                         let (before, now) = bytes.split_at(unattended.min(bytes.len()));
@@ -269,6 +297,9 @@ impl Live {
                     Some(FromHost::Exited(status)) => return Ok(DisconnectReason::Exited(status)),
                     Some(FromHost::Refused(why)) => {
                         tracing::warn!(slot = %self.slot.id, why, "slot host refused command");
+                        if self.conversation.is_some() {
+                            return Ok(DisconnectReason::Lost);
+                        }
                     }
                     Some(FromHost::AttendedFrom(offset)) => self.attended_from = offset,
                     Some(FromHost::Gone { kept_from }) => {
@@ -303,6 +334,7 @@ impl Live {
                         self.viewers.screen_changed(Instant::now());
                     }
                     self.session.advance_to(until, &mut changes);
+                    self.tick_conversation(host).await?;
                     self.answer(host).await?;
                     self.save_if_due();
                 }
@@ -337,6 +369,9 @@ impl Live {
 
     /// Makes a checkpoint if one is due.
     fn save_if_due(&mut self) {
+        if self.conversation.is_some() {
+            return;
+        }
         let due = self.checkpoint.at(self.offset);
         if due.is_none_or(|due| due > Instant::now()) {
             return;
@@ -388,12 +423,15 @@ impl Live {
             .map(|due| Instant::now() + due.saturating_sub(self.now()) + Duration::from_millis(1));
         let watch = self.watch.wake().map(|due| self.begun + due);
         let now = self.now();
+        let job = self.conversation.as_ref().and_then(Conversation::deadline);
+        let job = job.map(|due| Instant::now() + due.saturating_sub(now));
         let arbiter = self
             .arbiter
             .deadline(now)
             .map(|due| Instant::now() + due.saturating_sub(now) + Duration::from_millis(1));
         [
             session,
+            job,
             arbiter,
             self.typing.wake(),
             self.checkpoint.at(self.offset),

@@ -13,6 +13,7 @@ use missiond_pty::{CastError, Session};
 use missiond_semantic::Manifest;
 
 use super::checkpoint::Checkpoint;
+use super::conversation;
 
 /// Output that is drawn again at most. An agent's screen is redrawn many times
 /// in it.
@@ -124,6 +125,9 @@ pub(super) fn last_screen(
     path: &Path,
     manifest: Arc<Manifest>,
 ) -> Result<(Session, u64), CastError> {
+    if let Some(structured) = conversation::recorded(path) {
+        return structured.map(|structured| drawn(structured, manifest));
+    }
     let Rebuilt {
         mut session,
         offset,
@@ -131,6 +135,18 @@ pub(super) fn last_screen(
     } = rebuild(path, manifest)?;
     session.exited(at + LATER, &mut Vec::new());
     Ok((session, offset))
+}
+
+/// A structured conversation as it was shown last.
+fn drawn(structured: conversation::Rebuilt, manifest: Arc<Manifest>) -> (Session, u64) {
+    let mut session = Session::new(crate::DEFAULT_SIZE, manifest);
+    let mut last = Duration::ZERO;
+    for (at, text) in structured.shown {
+        session.terminal().feed(text.as_bytes(), at);
+        last = at;
+    }
+    session.exited(last + LATER, &mut Vec::new());
+    (session, structured.offset)
 }
 
 #[cfg(test)]

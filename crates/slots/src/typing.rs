@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 /// Jobs that may wait behind the one under way.
-const WAITING: usize = 16;
+pub(super) const WAITING: usize = 16;
 
 /// A text for a slot.
 #[derive(Debug, Clone)]
@@ -61,6 +61,24 @@ type Reply<T> = oneshot::Sender<Result<T, InputError>>;
 pub enum Job {
     Deliver(Message, Reply<Delivered>),
     Answer(Answer, Reply<Answered>),
+}
+
+impl Job {
+    pub(super) fn refuse(self, why: InputError) {
+        // Whoever asked may have gone.
+        match self {
+            Self::Deliver(_, reply) => drop(reply.send(Err(why))),
+            Self::Answer(_, reply) => drop(reply.send(Err(why))),
+        }
+    }
+
+    /// Nobody waits for it any more.
+    pub(super) fn is_unwanted(&self) -> bool {
+        match self {
+            Self::Deliver(_, reply) => reply.is_closed(),
+            Self::Answer(_, reply) => reply.is_closed(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -136,10 +154,7 @@ impl Typing {
             self.waiting.push_back((job, came));
             return;
         }
-        match job {
-            Job::Deliver(_, reply) => drop(reply.send(Err(InputError::Crowded))),
-            Job::Answer(_, reply) => drop(reply.send(Err(InputError::Crowded))),
-        }
+        job.refuse(InputError::Crowded);
     }
 
     /// When to be asked again although nothing has changed.

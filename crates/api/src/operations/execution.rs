@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use missiond_core::{
-    AbsolutePath, Bounded, CliEngine, Cost, DeliveryStatus, ExecutionActivity, ExecutionAttention,
-    ExecutionId, ExecutionLifecycle, Limit, MAX_EXACT, MessageId, ObservationId, PtyState, SlotId,
-    SlotName, TaskNumber, Text, Timestamp,
+    AbsolutePath, Bounded, CliEngine, Controller, Cost, DeliveryStatus, ExecutionActivity,
+    ExecutionAttention, ExecutionId, ExecutionLifecycle, Limit, MAX_EXACT, MessageId,
+    ObservationId, PtyState, SlotId, SlotName, TaskNumber, Text, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,9 @@ pub struct ExecutionStartParams {
     /// Go on with this conversation, by the CLI's own id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
+    /// By what the agent is driven; as `engines.structured` says when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Controller>,
     /// When left out: by MCP where the CLI can be given a server, otherwise by
     /// markers.
     #[serde(default, skip_serializing_if = "Option::is_none")]

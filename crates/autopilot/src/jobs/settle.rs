@@ -322,6 +322,7 @@ mod tests {
             edge,
             tool: Text::new("Edit").unwrap(),
             target: None,
+            input_digest: None,
             outcome: None,
         };
         let delivery = |status| {

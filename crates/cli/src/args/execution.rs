@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use missiond_api::operations::execution::{Permission, Signals};
-use missiond_core::{CliEngine, Limit, ObservationId, SlotName, Text};
+use missiond_core::{CliEngine, Controller, Limit, ObservationId, SlotName, Text};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -31,6 +31,9 @@ pub(crate) struct RunArgs {
     /// Go on with this conversation, by the CLI's own id.
     #[arg(long, value_name = "CONVERSATION")]
     pub(crate) resume: Option<String>,
+    /// By what the agent is driven; when left out, as `engines.structured` says.
+    #[arg(long, value_enum)]
+    pub(crate) control: Option<ControlArg>,
     /// How the agent reports; when left out, by MCP where its CLI can be given a server,
     /// otherwise by markers.
     #[arg(long, value_enum)]
@@ -73,6 +76,23 @@ impl From<PermissionArg> for Permission {
             PermissionArg::AcceptEdits => Self::AcceptEdits,
             PermissionArg::Plan => Self::Plan,
             PermissionArg::Bypass => Self::Bypass,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ControlArg {
+    /// By the protocol its CLI offers: exact, and without a terminal.
+    Structured,
+    /// By its terminal, which is read and typed into.
+    Terminal,
+}
+
+impl From<ControlArg> for Controller {
+    fn from(control: ControlArg) -> Self {
+        match control {
+            ControlArg::Structured => Self::Structured,
+            ControlArg::Terminal => Self::Terminal,
         }
     }
 }

@@ -65,6 +65,7 @@ pub(super) fn run(args: RunArgs, reach: &Reach, output: &mut Output) -> Result<E
         name: args.name,
         env: variables(&args.env)?,
         resume: args.resume,
+        control: args.control.map(Into::into),
         signals: args.signals.map(Into::into),
         trust_folder: args.trust,
         context: !args.no_context,

@@ -86,8 +86,12 @@ pub(crate) fn sent_request(core: &mut Conversation, id: u64, method: &str, param
     core.sent_request(id, asked);
     match method {
         "initialize" => core.connection = Connection::Greeted,
-        "session/prompt" if core.turn.is_none() => core.begin_turn(Some(RequestId(id)), None),
+        "session/prompt" if core.turn.is_none() => {
+            core.prompted(RequestId(id), &params["prompt"]);
+            core.begin_turn(Some(RequestId(id)), None);
+        }
         "session/prompt" => {
+            core.prompted(RequestId(id), &params["prompt"]);
             core.queued.push_back(RequestId(id));
             core.emit(ControlEvent::PromptQueued {
                 request: RequestId(id),

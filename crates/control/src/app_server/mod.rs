@@ -66,6 +66,7 @@ pub(crate) fn sent_request(core: &mut Conversation, id: u64, method: &str, param
         "initialize" => core.connection = Connection::Greeted,
         // Told as begun when the server names it, which it may do in two ways.
         "turn/start" if core.turn.is_none() => {
+            core.prompted(RequestId(id), &params["input"]);
             core.turn = Some(Turn {
                 request: Some(RequestId(id)),
                 id: None,
@@ -74,6 +75,7 @@ pub(crate) fn sent_request(core: &mut Conversation, id: u64, method: &str, param
                 is_confirmed: false,
             });
         }
+        "turn/steer" => core.prompted(RequestId(id), &params["input"]),
         "turn/interrupt" => {
             if let Some(turn) = &mut core.turn {
                 turn.is_cancelling = true;

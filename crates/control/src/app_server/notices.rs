@@ -183,22 +183,29 @@ fn plan(core: &mut Conversation, params: &Value) {
 }
 
 fn usage(core: &mut Conversation, usage: &Value) {
-    let total = &usage["total"];
-    let count = |member: &str| total[member].as_u64();
     core.emit(ControlEvent::UsageChanged(Usage {
         // What the last answer of the model had before it and added.
         context_used: usage["last"]["totalTokens"].as_u64(),
         context_size: usage["modelContextWindow"].as_u64(),
-        session: Some(Tokens {
-            input: count("inputTokens"),
-            output: count("outputTokens"),
-            cached_read: count("cachedInputTokens"),
-            cached_write: count("cacheWriteInputTokens"),
-            reasoning: count("reasoningOutputTokens"),
-            total: count("totalTokens"),
-        }),
+        request: Some(tokens(&usage["last"])),
+        session: Some(tokens(&usage["total"])),
         ..Usage::default()
     }));
+}
+
+fn tokens(counted: &Value) -> Tokens {
+    let count = |member: &str| counted[member].as_u64();
+    let cached = count("cachedInputTokens");
+    let input = count("inputTokens");
+    Tokens {
+        // Counted with what came from a cache.
+        input: input.map(|input| input.saturating_sub(cached.unwrap_or(0))),
+        output: count("outputTokens"),
+        cached_read: cached,
+        cached_write: count("cacheWriteInputTokens"),
+        reasoning: count("reasoningOutputTokens"),
+        total: count("totalTokens"),
+    }
 }
 
 /// Sent after every answer of a model; with a key instead of an account all is null.

@@ -122,6 +122,7 @@ fn words(event: &ControlEvent) -> String {
                 settings.join(" ")
             )
         }
+        ControlEvent::Prompted { text, .. } => format!("prompted {:?}", text.text),
         ControlEvent::TurnBegan { .. } => "turn began".into(),
         ControlEvent::TurnEnded { end, .. } => format!("turn ended: {}", end_words(end)),
         ControlEvent::ActivityChanged { activity } => format!("activity {activity:?}"),

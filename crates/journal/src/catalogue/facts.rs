@@ -53,6 +53,10 @@ pub struct ToolUse {
     pub tool: Text<{ limits::LABEL }>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
+    /// Names exactly what would be or was done: tool, input and folder. The same as of
+    /// the permission that was given for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_digest: Option<Text<{ limits::LABEL }>>,
     /// Only with [`Edge::Ended`], and only when it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<ToolOutcome>,
@@ -83,6 +87,9 @@ pub struct Dialog {
     pub edge: Edge,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Text<{ limits::SIGNAL_TEXT }>>,
+    /// Names exactly what is asked for, where the agent says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_digest: Option<Text<{ limits::LABEL }>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -79,8 +79,13 @@ const fn fact(fact: FactType) -> ObservedType {
 /// on a screen that looks like a claim is not one.
 const AGENT: &[Source] = &[Source::Marker, Source::McpTool];
 /// What the agent's own program tells of itself.
-const PROGRAM: &[Source] = &[Source::Hook, Source::Transcript];
-const PROGRAM_OR_SCREEN: &[Source] = &[Source::Hook, Source::Transcript, Source::Terminal];
+const PROGRAM: &[Source] = &[Source::Hook, Source::Protocol, Source::Transcript];
+const PROGRAM_OR_SCREEN: &[Source] = &[
+    Source::Hook,
+    Source::Protocol,
+    Source::Transcript,
+    Source::Terminal,
+];
 
 use Confidence::{Authoritative, Diagnostic, Medium};
 use Reason::{Allowed, ClaimForOwner, Informational};
@@ -138,7 +143,7 @@ const STANDARD: &[Row] = &[
     ),
     Row(
         fact(FactType::Reading),
-        &[Source::Terminal],
+        &[Source::Terminal, Source::Protocol],
         Medium,
         ChangedState,
         Allowed,

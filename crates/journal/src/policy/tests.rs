@@ -457,6 +457,7 @@ fn a_tool_that_a_transcript_tells_of_late_wakes_nobody_who_rests() {
             edge: Edge::Began,
             tool: "Bash".try_into().unwrap(),
             target: None,
+            input_digest: None,
             outcome: None,
         }))
     };

@@ -193,13 +193,18 @@ impl History {
                         kind: TargetKind::File,
                         label: "src/main.rs".try_into().unwrap(),
                     }),
+                    input_digest: None,
                     outcome: None,
                 };
                 (Source::Hook, tool.into())
             }
             5 => {
-                let question = None;
-                (Source::Terminal, Dialog { edge, question }.into())
+                let dialog = Dialog {
+                    edge,
+                    question: None,
+                    input_digest: None,
+                };
+                (Source::Terminal, dialog.into())
             }
             6 => {
                 let said = Speech {

@@ -50,6 +50,11 @@ pub enum FromHost {
     TerminalClosed,
     /// Something has opened the terminal again.
     TerminalOpened,
+    /// So many lines to the program are on record, of all that were ever sent to it.
+    /// Said by a host with pipes: first of all, and after each.
+    LinesTaken(u64),
+    /// What the program says beside its protocol.
+    Errors(Vec<u8>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -145,6 +150,8 @@ impl Frame for FromHost {
             Self::Resumed => (b'c', Vec::new()),
             Self::TerminalClosed => (b't', vec![0]),
             Self::TerminalOpened => (b't', vec![1]),
+            Self::LinesTaken(count) => (b'l', count.to_le_bytes().to_vec()),
+            Self::Errors(bytes) => (b'w', bytes.clone()),
         }
     }
 
@@ -167,6 +174,8 @@ impl Frame for FromHost {
             b'c' if content.is_empty() => Self::Resumed,
             b't' if content == [0] => Self::TerminalClosed,
             b't' if content == [1] => Self::TerminalOpened,
+            b'l' => Self::LinesTaken(u64::from_le_bytes(content.try_into().ok()?)),
+            b'w' => Self::Errors(content.to_vec()),
             _ => return None,
         })
     }

@@ -10,11 +10,30 @@ use crate::cast::{CastError, CastEvent, CastHeader, CastWriter, EventKind};
 /// Reads a recording from its beginning to where it is now.
 #[derive(Debug)]
 pub struct JoinedCast {
-    reader: RecordingReader,
+    source: Source,
     lines: CastWriter<Vec<u8>>,
     begins: Duration,
     /// Bytes of a character whose others are in the next piece of output.
     half: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Source {
+    Recording(Box<RecordingReader>),
+    /// Text that stands for what a recording holds.
+    Drawn(std::vec::IntoIter<(Duration, String)>),
+}
+
+impl Source {
+    fn next(&mut self) -> Result<Option<(Duration, RecordedEvent)>, CastError> {
+        match self {
+            Self::Recording(reader) => reader.next().transpose(),
+            Self::Drawn(drawn) => Ok(drawn.next().map(|(at, text)| {
+                let output = RecordedEvent::Output(text.into_bytes());
+                (at, output)
+            })),
+        }
+    }
 }
 
 impl JoinedCast {
@@ -36,17 +55,26 @@ impl JoinedCast {
         };
         let lines = CastWriter::new(Vec::new(), &header)?;
         Ok(Self {
-            reader,
+            source: Source::Recording(Box::new(reader)),
             lines,
             begins,
             half: Vec::new(),
         })
     }
 
+    /// The same recording with something drawn instead of what the program wrote.
+    #[must_use]
+    pub fn drawn_as(self, drawn: Vec<(Duration, String)>) -> Self {
+        Self {
+            source: Source::Drawn(drawn.into_iter()),
+            ..self
+        }
+    }
+
     /// The next lines, about so many bytes of them; nothing at the end.
     pub fn next_lines(&mut self, about: usize) -> Result<Option<Vec<u8>>, CastError> {
         while self.lines.get_mut().len() < about {
-            let Some((at, recorded)) = self.reader.next().transpose()? else {
+            let Some((at, recorded)) = self.source.next()? else {
                 break;
             };
             let kind = match recorded {

@@ -7,10 +7,12 @@
 
 mod backlog;
 mod cgroup;
+mod channel;
 mod client;
 mod connection;
 mod frame;
 mod joined;
+mod lines;
 mod process;
 mod recording;
 mod segments;
@@ -20,9 +22,11 @@ mod tree;
 mod unattended;
 
 pub use cgroup::{Containment, containment};
+pub use channel::Channel;
 pub use client::{HostConnection, HostError, LaunchError, launch};
 pub use frame::{BadFrame, Frame, FromHost, MAX_INPUT, ToHost};
 pub use joined::JoinedCast;
+pub use lines::{LineDirection, LineTail, ProgramLine};
 pub use process::{ExitStatus, HostFiles, HostRecord, LaunchSpec};
 pub use recording::RecordingLimits;
 pub use segments::{RecordedEvent, Recording, RecordingReader};

@@ -12,8 +12,10 @@ use missiond_os::files::replace_private_unsynced;
 use missiond_os::processes::{Signal, signal_group};
 use missiond_semantic::Size;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::cgroup::Cgroup;
+use super::channel::Channel;
 use super::recording::RecordingLimits;
 
 /// What to run and where. Reaches the host on its standard input, so that
@@ -29,6 +31,12 @@ pub struct LaunchSpec {
     /// The whole environment of the program.
     pub environment: BTreeMap<String, String>,
     pub size: Size,
+    #[serde(default)]
+    pub channel: Channel,
+    /// What the daemon that starts it wants the next one to know. Nothing secret: it is
+    /// in the record and in the recording.
+    #[serde(default)]
+    pub handover: Option<Value>,
     pub recording: PathBuf,
     pub limits: RecordingLimits,
     /// A private folder for the socket and the record.
@@ -55,6 +63,10 @@ pub struct HostRecord {
     /// hold it together.
     #[serde(default)]
     pub cgroup: Option<PathBuf>,
+    #[serde(default)]
+    pub channel: Channel,
+    #[serde(default)]
+    pub handover: Option<Value>,
     /// Microseconds since 1970: time zero of the recording.
     pub started_at_us: i64,
     pub exited: Option<ExitStatus>,

@@ -17,7 +17,7 @@ use missiond_os::hex;
 use missiond_semantic::Size;
 use serde::{Deserialize, Serialize};
 
-use super::segments::{MARK_EVERY, RAW_MARKER, files, seek_marker, segment_path};
+use super::segments::{ERRORS_MARKER, MARK_EVERY, RAW_MARKER, files, seek_marker, segment_path};
 use crate::cast::{CastError, CastEvent, CastHeader, CastSegment, CastWriter, EventKind};
 
 /// A next file that could not be begun is tried again after this many bytes.
@@ -117,6 +117,13 @@ impl Recorder {
     pub(super) fn input(&mut self, bytes: &[u8]) -> Result<(), CastError> {
         let text = String::from_utf8_lossy(bytes).into_owned();
         self.queue(EventKind::Input(text))?;
+        self.flush()
+    }
+
+    /// What a program says beside its protocol.
+    pub(super) fn errors(&mut self, bytes: &[u8]) -> Result<(), CastError> {
+        let text = String::from_utf8_lossy(bytes);
+        self.queue(EventKind::Marker(format!("{ERRORS_MARKER}{text}")))?;
         self.flush()
     }
 

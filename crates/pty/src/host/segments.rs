@@ -13,10 +13,12 @@ use std::time::Duration;
 
 use missiond_os::hex;
 use missiond_semantic::Size;
+use serde_json::Value;
 
 use crate::cast::{CastError, CastReader, EventKind, parse_size};
 
 pub(super) const RAW_MARKER: &str = "#bytes ";
+pub(super) const ERRORS_MARKER: &str = "#stderr ";
 const SEEK_MARKER: &str = "#at ";
 /// A marker says where it stands after each of these many bytes of the file.
 pub(super) const MARK_EVERY: u64 = 64 << 10;
@@ -48,6 +50,7 @@ struct Segment {
     /// When it began, in seconds since 1970.
     timestamp: Option<i64>,
     size: Size,
+    handover: Option<Value>,
 }
 
 impl Recording {
@@ -68,6 +71,7 @@ impl Recording {
                     after: seconds(cast.header().segment().after),
                     timestamp: cast.header().timestamp,
                     size: cast.header().size(),
+                    handover: cast.header().handover().cloned(),
                     path,
                 }),
                 // Its host has created it this moment, or died at that.
@@ -101,6 +105,12 @@ impl Recording {
     #[must_use]
     pub fn timestamp(&self) -> Option<i64> {
         self.segments.front()?.timestamp
+    }
+
+    /// What says how the lines of a protocol are to be read; a terminal has none.
+    #[must_use]
+    pub fn handover(&self) -> Option<&Value> {
+        self.segments.front()?.handover.as_ref()
     }
 
     /// Number of the byte that will come next.

@@ -10,15 +10,15 @@ use std::pin::pin;
 use std::time::Duration;
 
 use missiond_os::processes::Ending;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::process::Child;
+use tokio::process::{Child, ChildStderr};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::backlog::Backlog;
 use super::cgroup::Cgroup;
+use super::channel::{Channel, IncomingLines, InputEnd, OutputEnd, read_errors};
 use super::connection::{AcceptedDaemon, DaemonAcceptor, Outgoing};
 use super::frame::{FromHost, ToHost};
 use super::process::{ExitStatus, HostFiles, HostRecord};
@@ -43,17 +43,25 @@ const REOPEN_POLL: Duration = Duration::from_millis(200);
 const LINGER: Duration = Duration::from_secs(600);
 /// Input the program has not read yet.
 const MAX_UNREAD_INPUT: usize = 1 << 20;
+/// Lines a program has not read yet: two of the longest.
+const MAX_UNREAD_LINES: usize = 20 << 20;
 /// A recording that cannot be written holds up an end for this long at most.
 const UNRECORDED: Duration = Duration::from_secs(10);
 /// What a request to end may ask for.
 const MAX_GRACE: Duration = Duration::from_secs(600);
 
-/// A program on its terminal.
-pub(super) struct Program {
+/// A program with what it is connected by.
+pub(super) struct Connected {
     pub(super) child: Child,
+    pub(super) output: OutputEnd,
+    pub(super) input: InputEnd,
+    /// Its standard error, where that is not the terminal too.
+    pub(super) errors: Option<ChildStderr>,
+}
+
+pub(super) struct Program {
+    pub(super) connected: Connected,
     pub(super) cgroup: Option<Cgroup>,
-    pub(super) reader: pty_process::OwnedReadPty,
-    pub(super) writer: pty_process::OwnedWritePty,
 }
 
 /// How far the end has come.
@@ -77,15 +85,15 @@ enum Phase {
 pub(super) struct Host {
     record: HostRecord,
     files: HostFiles,
-    child: Child,
+    program: Connected,
     cgroup: Option<Cgroup>,
-    reader: pty_process::OwnedReadPty,
-    writer: pty_process::OwnedWritePty,
     listener: UnixListener,
     recorder: Recorder,
     backlog: Backlog,
-    /// Input the terminal has not taken yet.
+    /// Input the program has not taken yet.
     input: Vec<u8>,
+    /// Lines to a program with pipes.
+    lines: IncomingLines,
     acceptor: DaemonAcceptor,
     accepted: mpsc::Receiver<AcceptedDaemon>,
     incoming: Option<mpsc::Receiver<ToHost>>,
@@ -105,9 +113,16 @@ pub(super) struct Host {
     next_retry: Instant,
 }
 
+/// What a read fills, by where it reads.
+struct Buffers {
+    output: Vec<u8>,
+    errors: Vec<u8>,
+}
+
 /// What the host waits for.
 enum HostEvent {
     Output(io::Result<usize>),
+    Errors(io::Result<usize>),
     InputWritten(io::Result<usize>),
     Connected(io::Result<UnixStream>),
     DaemonAccepted(AcceptedDaemon),
@@ -128,24 +143,21 @@ impl Host {
         listener: UnixListener,
     ) -> Self {
         let Program {
-            child,
+            connected: program,
             cgroup,
-            reader,
-            writer,
         } = program;
         let now = Instant::now();
         let (acceptor, accepted) = DaemonAcceptor::new();
         Self {
             record,
             files,
-            child,
+            program,
             cgroup,
-            reader,
-            writer,
             listener,
             recorder,
             backlog: Backlog::default(),
             input: Vec::new(),
+            lines: IncomingLines::default(),
             acceptor,
             accepted,
             incoming: None,
@@ -169,11 +181,14 @@ impl Host {
     pub(super) async fn serve(mut self) -> io::Result<()> {
         let mut children = signal(SignalKind::child())?;
         let mut terminate = signal(SignalKind::terminate())?;
-        let mut buffer = vec![0; 64 << 10];
+        let mut buffers = Buffers {
+            output: vec![0; 64 << 10],
+            errors: vec![0; 4 << 10],
+        };
         loop {
             self.queue_due_output();
-            let event = self.wait(&mut buffer, &mut children, &mut terminate).await;
-            self.handle_event(event, &buffer);
+            let event = self.wait(&mut buffers, &mut children, &mut terminate).await;
+            self.handle_event(event, &buffers);
             self.advance();
             if self.exit_acknowledged {
                 self.files.remove();
@@ -191,7 +206,7 @@ impl Host {
 
     async fn wait(
         &mut self,
-        buffer: &mut [u8],
+        buffers: &mut Buffers,
         children: &mut tokio::signal::unix::Signal,
         terminate: &mut tokio::signal::unix::Signal,
     ) -> HostEvent {
@@ -202,8 +217,10 @@ impl Host {
         let closed = self
             .closed_terminal
             .is_some_and(|again| Instant::now() < again);
-        let may_read = !self.hung_up && !closed && !behind && self.recorder.is_clear();
-        let may_write = !self.hung_up && !self.input.is_empty();
+        let recorded = self.recorder.is_clear();
+        let may_read = !self.hung_up && !closed && !behind && recorded;
+        // What is on record was said, whoever asks later: so nothing else is said.
+        let may_write = !self.hung_up && !self.input.is_empty() && (recorded || !self.has_pipes());
         let time = self.next_deadline();
         let time = pin!(async move {
             match time {
@@ -214,33 +231,44 @@ impl Host {
         let queued = self.outgoing.as_ref().is_some_and(Outgoing::has_queued);
         let choked = self.outgoing.as_ref().is_some_and(Outgoing::is_choked);
         tokio::select! {
-            read = self.reader.read(buffer), if may_read => HostEvent::Output(read),
-            written = self.writer.write(&self.input), if may_write => HostEvent::InputWritten(written),
+            read = self.program.output.read(&mut buffers.output), if may_read => HostEvent::Output(read),
+            read = read_errors(self.program.errors.as_mut(), &mut buffers.errors), if recorded => HostEvent::Errors(read),
+            written = self.program.input.write(&self.input), if may_write => HostEvent::InputWritten(written),
             accepted = self.listener.accept() => HostEvent::Connected(accepted.map(|(stream, _)| stream)),
             Some(accepted) = self.accepted.recv() => HostEvent::DaemonAccepted(accepted),
             frame = next_frame(self.incoming.as_mut()), if !choked => HostEvent::Frame(frame),
             sent = send(self.outgoing.as_mut()), if queued => HostEvent::Sent(sent),
-            status = self.child.wait(), if self.status.is_none() => HostEvent::Exited(status),
+            status = self.program.child.wait(), if self.status.is_none() => HostEvent::Exited(status),
             _ = children.recv() => HostEvent::ChildChanged,
             _ = terminate.recv() => HostEvent::Terminate,
             () = time => HostEvent::Time,
         }
     }
 
-    fn handle_event(&mut self, event: HostEvent, buffer: &[u8]) {
+    fn handle_event(&mut self, event: HostEvent, buffers: &Buffers) {
         match event {
-            HostEvent::Output(Ok(0) | Err(_)) => self.terminal_closed(),
+            HostEvent::Output(Ok(0) | Err(_)) => self.output_closed(),
+            HostEvent::Errors(Ok(0) | Err(_)) => self.program.errors = None,
+            HostEvent::Errors(Ok(count)) => {
+                let said = &buffers.errors[..count];
+                if let Err(error) = self.recorder.errors(said) {
+                    self.next_retry = Instant::now() + RETRY;
+                    self.stall(&error);
+                }
+                self.queue_frame(&FromHost::Errors(said.to_vec()));
+            }
             HostEvent::Output(Ok(count)) => {
+                let output = &buffers.output[..count];
                 if self.closed_terminal.take().is_some() {
                     self.queue_frame(&FromHost::TerminalOpened);
                 }
                 // A failure is kept by the recorder, and reading waits for it.
-                if let Err(error) = self.recorder.output(&buffer[..count]) {
+                if let Err(error) = self.recorder.output(output) {
                     self.next_retry = Instant::now() + RETRY;
                     self.stall(&error);
                 }
-                self.backlog.push(&buffer[..count]);
-                self.answer_unattended(&buffer[..count]);
+                self.backlog.push(output);
+                self.answer_unattended(output);
                 if let Phase::Draining { until, .. } = &mut self.phase {
                     *until = Instant::now() + DRAIN;
                 }
@@ -281,6 +309,11 @@ impl Host {
         self.outgoing = Some(Outgoing::new(writer));
         self.unattended = None;
         self.resume(resume_from);
+        if self.has_pipes() {
+            // Half a line was the last daemon's, and is nobody's now.
+            self.lines.forget_half();
+            self.queue_frame(&FromHost::LinesTaken(self.lines.taken()));
+        }
         if let Some(why) = self.stalled.clone() {
             self.queue_frame(&FromHost::Stalled(why));
         }
@@ -301,6 +334,7 @@ impl Host {
             ToHost::Input(_) if self.phase != Phase::Running => {
                 self.refuse("the program has ended or is being ended");
             }
+            ToHost::Input(bytes) if self.has_pipes() => self.take_lines(&bytes),
             ToHost::Input(bytes) if self.input.len() + bytes.len() > MAX_UNREAD_INPUT => {
                 let refused = bytes.len();
                 self.refuse(&format!(
@@ -313,21 +347,60 @@ impl Host {
                 }
                 self.input.extend_from_slice(&bytes);
             }
-            ToHost::Resize(size) => {
-                let new_size = pty_process::Size::new(size.rows, size.columns);
-                match self.writer.resize(new_size) {
-                    Ok(()) => {
-                        let _ = self.recorder.resize(size);
-                    }
-                    Err(error) => self.refuse(&format!("the size was not changed: {error}")),
+            ToHost::Resize(size) => match self.program.input.resize(size) {
+                Ok(()) => {
+                    let _ = self.recorder.resize(size);
                 }
-            }
+                Err(error) => self.refuse(&format!("the size was not changed: {error}")),
+            },
             ToHost::Kill { grace_ms } => {
                 self.begin_end(Duration::from_millis(grace_ms).min(MAX_GRACE));
             }
             ToHost::ExitAcknowledged => {
                 self.exit_acknowledged = matches!(self.phase, Phase::Ended { .. });
             }
+        }
+    }
+
+    fn has_pipes(&self) -> bool {
+        self.program.input.channel() == Channel::Pipes
+    }
+
+    /// Lines for a program with pipes: recorded first, whole, and counted.
+    fn take_lines(&mut self, bytes: &[u8]) {
+        let room = MAX_UNREAD_LINES.saturating_sub(self.input.len());
+        let lines = if self.recorder.is_clear() {
+            self.lines.push(bytes, room)
+        } else {
+            None
+        };
+        let Some(lines) = lines else {
+            self.lines.forget_half();
+            self.refuse("a line was not taken: the program does not read, or the disk is full");
+            return;
+        };
+        if lines.is_empty() {
+            return;
+        }
+        // A failure is kept by the recorder, and writing waits for it.
+        if let Err(error) = self.recorder.input(&lines) {
+            self.next_retry = Instant::now() + RETRY;
+            self.stall(&error);
+        }
+        self.input.extend_from_slice(&lines);
+        self.queue_frame(&FromHost::LinesTaken(self.lines.taken()));
+    }
+
+    /// Nothing more can be read.
+    fn output_closed(&mut self) {
+        if !self.has_pipes() {
+            self.terminal_closed();
+        } else if self.status.is_none() && self.phase == Phase::Running {
+            // A program that nobody hears any more is of no use.
+            self.hung_up = true;
+            self.begin_end(LEFTOVER_GRACE);
+        } else {
+            self.hung_up = true;
         }
     }
 
@@ -346,7 +419,7 @@ impl Host {
 
     /// Answers what can be answered without a daemon when there is none.
     fn answer_unattended(&mut self, output: &[u8]) {
-        if self.outgoing.is_some() {
+        if self.outgoing.is_some() || self.has_pipes() {
             return;
         }
         let size = self.recorder.size();

@@ -3,18 +3,19 @@
 //! anything fails, the line says why and nothing is left behind.
 
 use std::io::{self, Read, Write};
+use std::process::Stdio;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use missiond_os::processes::{Signal, signal_each, signal_group};
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixListener;
-use tokio::process::Child;
 
 use super::cgroup::Cgroup;
+use super::channel::{Channel, InputEnd, OutputEnd};
 use super::process::{HostFiles, HostRecord, LaunchSpec};
 use super::recording::Recorder;
 use super::segments::Recording;
-use super::serve::{Host, Program};
+use super::serve::{Connected, Host, Program};
 use super::tree;
 use crate::cast::{CastHeader, CastSource};
 
@@ -111,6 +112,7 @@ fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
         env: None,
         mission: Some(CastSource {
             engine: Some(spec.engine.name().to_owned()),
+            handover: spec.handover.clone(),
             ..CastSource::default()
         }),
     };
@@ -123,12 +125,8 @@ fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
     })?;
     let listener = listen(files)
         .map_err(|error| format!("cannot listen on {}: {error}", files.socket.display()))?;
-    let (pty, pts) = pty_process::open().map_err(|error| format!("no terminal: {error}"))?;
-    let size = pty_process::Size::new(spec.size.rows, spec.size.columns);
-    pty.resize(size)
-        .map_err(|error| format!("the terminal has no size: {error}"))?;
-    let (child, cgroup) = spawn_contained(spec, pts)?;
-    let program_pid = child.id().unwrap_or_default();
+    let (connected, cgroup) = spawn_contained(spec)?;
+    let program_pid = connected.child.id().unwrap_or_default();
     let host_pid = std::process::id();
     let record = HostRecord {
         slot: spec.slot,
@@ -142,6 +140,8 @@ fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
         program_pid,
         program_start_ticks: crate::process_start(program_pid),
         cgroup: cgroup.as_ref().map(|cgroup| cgroup.path().to_owned()),
+        channel: spec.channel,
+        handover: spec.handover.clone(),
         started_at_us: i64::try_from(time_zero.as_micros()).unwrap_or(i64::MAX),
         exited: None,
     };
@@ -155,13 +155,7 @@ fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
         let path = files.record.display();
         return Err(format!("{path} cannot be written: {error}"));
     }
-    let (reader, writer) = pty.into_split();
-    let program = Program {
-        child,
-        cgroup,
-        reader,
-        writer,
-    };
+    let program = Program { connected, cgroup };
     Ok(Host::new(
         record,
         files.clone(),
@@ -179,10 +173,7 @@ fn listen(files: &HostFiles) -> io::Result<UnixListener> {
 }
 
 /// Starts the program in a control group of its own where there can be one.
-fn spawn_contained(
-    spec: &LaunchSpec,
-    pts: pty_process::Pts,
-) -> Result<(Child, Option<Cgroup>), String> {
+fn spawn_contained(spec: &LaunchSpec) -> Result<(Connected, Option<Cgroup>), String> {
     let cgroup = Cgroup::for_slot(spec.slot).ok();
     let cgroup = cgroup.filter(|cgroup| {
         let entered = cgroup.enter();
@@ -191,7 +182,10 @@ fn spawn_contained(
         }
         entered.is_ok()
     });
-    let spawned = spawn(spec, pts);
+    let spawned = match spec.channel {
+        Channel::Terminal => spawn_on_terminal(spec),
+        Channel::Pipes => spawn_on_pipes(spec),
+    };
     // A host that is inside could not end the group without ending itself.
     let cgroup = cgroup.filter(|cgroup| cgroup.leave().is_ok());
     if let (Err(_), Some(cgroup)) = (&spawned, &cgroup) {
@@ -200,23 +194,65 @@ fn spawn_contained(
     Ok((spawned?, cgroup))
 }
 
-fn spawn(spec: &LaunchSpec, pts: pty_process::Pts) -> Result<Child, String> {
-    let program = &spec.argv[0];
-    pty_process::Command::new(program)
+fn spawn_on_terminal(spec: &LaunchSpec) -> Result<Connected, String> {
+    let (pty, pts) = pty_process::open().map_err(|error| format!("no terminal: {error}"))?;
+    let size = pty_process::Size::new(spec.size.rows, spec.size.columns);
+    pty.resize(size)
+        .map_err(|error| format!("the terminal has no size: {error}"))?;
+    let child = pty_process::Command::new(&spec.argv[0])
         .args(&spec.argv[1..])
         .env_clear()
         .envs(&spec.environment)
         .current_dir(&spec.cwd)
         .spawn(pts)
-        .map_err(|error| match &error {
-            pty_process::Error::Io(error) if error.kind() == io::ErrorKind::NotFound => {
-                format!("there is no program `{program}`: give its path, or check PATH")
-            }
-            pty_process::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                format!("`{program}` may not be run: it is not an executable file for this user")
-            }
-            other => format!("`{program}` could not be started: {other}"),
-        })
+        .map_err(|error| match error {
+            pty_process::Error::Io(error) => not_started(spec, &error),
+            other => format!("`{}` could not be started: {other}", spec.argv[0]),
+        })?;
+    let (reader, writer) = pty.into_split();
+    Ok(Connected {
+        child,
+        output: OutputEnd::Terminal(reader),
+        input: InputEnd::Terminal(writer),
+        errors: None,
+    })
+}
+
+fn spawn_on_pipes(spec: &LaunchSpec) -> Result<Connected, String> {
+    let mut child = tokio::process::Command::new(&spec.argv[0])
+        .args(&spec.argv[1..])
+        .env_clear()
+        .envs(&spec.environment)
+        .current_dir(&spec.cwd)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // As on a terminal: whoever ends the program ends its group.
+        .process_group(0)
+        .spawn()
+        .map_err(|error| not_started(spec, &error))?;
+    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(format!("`{}` has no pipes", spec.argv[0]));
+    };
+    Ok(Connected {
+        errors: child.stderr.take(),
+        child,
+        output: OutputEnd::Pipe(output),
+        input: InputEnd::Pipe(input),
+    })
+}
+
+fn not_started(spec: &LaunchSpec, error: &io::Error) -> String {
+    let program = &spec.argv[0];
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            format!("there is no program `{program}`: give its path, or check PATH")
+        }
+        io::ErrorKind::PermissionDenied => {
+            format!("`{program}` may not be run: it is not an executable file for this user")
+        }
+        _ => format!("`{program}` could not be started: {error}"),
+    }
 }
 
 fn report(startup: &Startup) -> io::Result<()> {

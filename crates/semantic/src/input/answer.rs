@@ -72,6 +72,8 @@ pub enum AnswerRefusal {
     Changed,
     #[error("somebody else typed at the same time: no option was taken")]
     Disturbed,
+    #[error("{0}")]
+    Protocol(String),
     #[error("the program does not move its mark to {}: no option was taken", quoted(.0))]
     MarkStays(String),
 }
@@ -185,7 +187,7 @@ impl Answering {
             }
         };
         if let Some(expected) = &self.expected
-            && !asks(dialog, expected)
+            && !dialog.asks(expected)
         {
             return Step::Done(Err(AnswerRefusal::OtherQuestion {
                 asked: dialog.question.clone(),
@@ -340,7 +342,7 @@ fn verify(
 
 /// The one option that is meant: by its number, its whole label, or a part of
 /// the label's beginning that fits no other.
-fn option_for(dialog: &Dialog, wanted: &str) -> Result<usize, AnswerRefusal> {
+pub fn option_for(dialog: &Dialog, wanted: &str) -> Result<usize, AnswerRefusal> {
     let wanted = wanted.trim();
     let options = || dialog.options.iter().map(describe_option).collect();
     let position = |fits: &dyn Fn(&DialogOption) -> bool| -> Vec<usize> {
@@ -381,15 +383,18 @@ fn option_for(dialog: &Dialog, wanted: &str) -> Result<usize, AnswerRefusal> {
     }
 }
 
-/// Whether the dialog's words contain these.
-fn asks(dialog: &Dialog, expected: &str) -> bool {
-    let flat = |text: &str| {
-        text.split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-            .to_lowercase()
-    };
-    flat(&dialog.text).contains(&flat(expected))
+impl Dialog {
+    /// Whether its words contain these.
+    #[must_use]
+    pub fn asks(&self, expected: &str) -> bool {
+        let flat = |text: &str| {
+            text.split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .to_lowercase()
+        };
+        flat(&self.text).contains(&flat(expected))
+    }
 }
 
 fn digit(option: &DialogOption) -> Option<u8> {
@@ -456,8 +461,8 @@ mod tests {
     fn an_expected_question_may_stand_anywhere_above_the_options() {
         let dialog = dialog(&[(Some(1), "Yes"), (Some(2), "No")]);
         for expected in ["want to  PROCEED", "bash command", "rm -rf"] {
-            assert!(asks(&dialog, expected), "{expected}");
+            assert!(dialog.asks(expected), "{expected}");
         }
-        assert!(!asks(&dialog, "create hello.txt"));
+        assert!(!dialog.asks("create hello.txt"));
     }
 }

@@ -117,6 +117,12 @@ pub enum DeliveryRefusal {
         "the text has several lines, and this program takes no pasted text: send it line by line, or make it one line"
     )]
     Lines,
+    #[error(
+        "the agent is driven by its protocol and has no prompt to leave a text in: send the text"
+    )]
+    NoDraft,
+    #[error("{0}")]
+    Protocol(String),
 }
 
 fn open_dialog(context: &InputContext<'_>) -> DeliveryRefusal {

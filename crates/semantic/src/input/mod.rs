@@ -16,7 +16,7 @@ use std::time::Duration;
 use missiond_core::PtyState;
 use regex::Regex;
 
-pub use answer::{AnswerOutcome, AnswerRefusal, Answered, Answering};
+pub use answer::{AnswerOutcome, AnswerRefusal, Answered, Answering, option_for};
 pub use delivery::{
     Delivered, Delivery, DeliveryRefusal, DeliveryRequest, Force, Landed, Submit, When,
 };

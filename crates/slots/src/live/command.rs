@@ -80,6 +80,11 @@ pub enum CommandError {
     Size,
     #[error("no viewer {0} is attached to this slot")]
     NoViewer(u64),
+    #[error(
+        "this agent is driven by its protocol and takes no keys but Esc and Ctrl-C, which cancel: \
+         send it a message, or answer what it asks"
+    )]
+    NoKeys,
     #[error(transparent)]
     Host(#[from] HostError),
 }

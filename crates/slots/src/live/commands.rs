@@ -1,5 +1,6 @@
 //! Orders to a slot, carried out.
 
+use missiond_core::PtyState;
 use missiond_pty::host::{HostConnection, HostError, ToHost};
 use missiond_pty::{MAX_SIZE, MIN_SIZE, TimedReading};
 use missiond_semantic::{Key, Size};
@@ -18,30 +19,22 @@ impl Live {
     ) -> Result<(), HostError> {
         match command {
             SlotCommand::Inspect(done) => {
-                let now = self.now();
-                let prompt = self.session.read_instant(now).prompt;
-                let takes_text = prompt.is_some();
-                let drafted = prompt.filter(|prompt| !prompt.is_empty());
-                let _ = done.send(SlotView {
-                    watched: self.viewers.any(),
-                    typed: self.typed,
-                    takes_text,
-                    draft: drafted.map(|prompt| prompt.text()),
-                    work_line: self.session.work_line(),
-                    screen: self.session.screen().clone(),
-                    reading: self.arbiter.reading(self.session.reader().current(), now),
-                    offset: self.offset,
-                    trouble: self.trouble(),
-                });
+                let view = self.view();
+                let _ = done.send(view);
             }
             SlotCommand::Picture(done) => {
                 let _ = done.send(self.session.terminal().picture());
             }
             SlotCommand::Explain(done) => {
                 let now = self.now();
-                let _ = done.send(Box::new(self.session.explain(now)));
+                let told = self.explain_conversation();
+                let explained = told.unwrap_or_else(|| self.session.explain(now));
+                let _ = done.send(Box::new(explained));
             }
-            SlotCommand::Input(job) => self.typing.accept(*job),
+            SlotCommand::Input(job) => match &mut self.conversation {
+                Some(_) => self.give_job(*job, host).await?,
+                None => self.typing.accept(*job),
+            },
             SlotCommand::Listen { listener, done } => {
                 self.listener = Some(listener);
                 let _ = done.send(self.offset);
@@ -50,6 +43,14 @@ impl Live {
                 let now = self.now();
                 hook_claims::report(&mut self.arbiter, &event, now);
                 self.publish_fused(now).await;
+            }
+            SlotCommand::Key { bytes, done } if self.conversation.is_some() => {
+                let pressed = self.press_structured(bytes, host).await?;
+                let _ = done.send(pressed);
+            }
+            SlotCommand::RawKeys { bytes, done } if self.conversation.is_some() => {
+                let pressed = self.press_structured(&bytes, host).await?;
+                let _ = done.send(pressed);
             }
             SlotCommand::Key { bytes, done } => {
                 self.give_way(bytes).await;
@@ -96,13 +97,44 @@ impl Live {
         Ok(())
     }
 
+    fn view(&mut self) -> SlotView {
+        let now = self.now();
+        let reading = self.reading(now);
+        let (takes_text, draft, work_line) = match &self.conversation {
+            Some(conversation) => {
+                let rests = matches!(reading.state, PtyState::Idle | PtyState::Error);
+                (rests, None, conversation.work_line())
+            }
+            None => {
+                let prompt = self.session.read_instant(now).prompt;
+                let takes_text = prompt.is_some();
+                let drafted = prompt.filter(|prompt| !prompt.is_empty());
+                let draft = drafted.map(|prompt| prompt.text());
+                (takes_text, draft, self.session.work_line())
+            }
+        };
+        SlotView {
+            watched: self.viewers.any(),
+            typed: self.typed,
+            takes_text,
+            draft,
+            work_line,
+            screen: self.session.screen().clone(),
+            reading,
+            offset: self.offset,
+            trouble: self.trouble(),
+        }
+    }
+
     pub(super) async fn resize(
         &mut self,
         size: Size,
         host: &mut HostConnection,
         changes: &mut Vec<TimedReading>,
     ) -> Result<(), HostError> {
-        host.send(&ToHost::Resize(size)).await?;
+        if self.conversation.is_none() {
+            host.send(&ToHost::Resize(size)).await?;
+        }
         let now = self.now();
         self.session.resize(size, now, changes);
         self.viewers.screen_changed(Instant::now());

@@ -19,6 +19,7 @@ impl Live {
         let now = self.now();
         self.session.exited(now, &mut changes);
         self.end_typing().await;
+        self.end_conversation().await;
         let closed = self.close(reason, status, &mut changes).await;
         if let Err(error) = closed {
             tracing::error!(slot = %self.slot.id, %error, "end of slot not recorded");

@@ -10,6 +10,11 @@ use super::{Live, Stall, TerminalEnd};
 
 impl Live {
     pub(super) async fn publish(&mut self, changes: &mut Vec<TimedReading>) {
+        if self.conversation.is_some() {
+            // What is drawn is ours, and says nothing that was not told.
+            changes.clear();
+            return;
+        }
         let now = self.now();
         for TimedReading { reading, .. } in changes.drain(..) {
             let reading = self.arbiter.reading(&reading, now);
@@ -22,8 +27,16 @@ impl Live {
 
     /// Tells what is so by the screen and the hooks together.
     pub(super) async fn publish_fused(&mut self, now: Duration) {
-        let fused = self.arbiter.reading(self.session.reader().current(), now);
+        let fused = self.reading(now);
         self.publish_reading(fused).await;
+    }
+
+    /// What is so now, by whoever knows best.
+    pub(super) fn reading(&self, now: Duration) -> Reading {
+        match &self.conversation {
+            Some(conversation) => conversation.reading(),
+            None => self.arbiter.reading(self.session.reader().current(), now),
+        }
     }
 
     pub(super) async fn publish_reading(&mut self, reading: Reading) {

@@ -51,7 +51,7 @@ impl Live {
     }
 
     /// Puts it on record before the caller knows.
-    async fn input_ended(&mut self, ended: Ended) {
+    pub(super) async fn input_ended(&mut self, ended: Ended) {
         let slot = self.slot.id;
         if let Some(landed) = ended.landed() {
             if landed == Landed::Stalled {

@@ -1,0 +1,409 @@
+//! What a structured agent tells becomes observations: its own word, exact, and counted
+//! once by the line it stands in. The recording of the protocol is to it what a
+//! transcript is to an agent in a terminal.
+
+use std::sync::Arc;
+
+use missiond_control::{
+    ContentPart, ControlEvent, MessagePart, Origin, PermissionRequest, Placement, Speaker as Voice,
+    Tokens, ToolCall, ToolCallId, ToolCallUpdate, ToolInput, ToolKind, ToolStatus, TurnEnd,
+};
+use missiond_core::{Controller, Timestamp, ToolOutcome};
+use missiond_journal::catalogue::{
+    Diagnostic, DiagnosticCode, Dialog, Edge, Speaker, Target, TargetKind, Thinking, ToolUse, Turn,
+    Usage, limits,
+};
+use missiond_journal::{Confidence, Observed, Source, Text};
+use missiond_runtime::blocking;
+use missiond_slots::{OpenSlot, ProtocolTail, TailedEvent};
+use missiond_store::executions;
+
+use super::facts;
+use super::run::{ObservationDraft, Run};
+use crate::context::Context;
+use crate::error::ExecutionError;
+
+/// Calls whose end is waited for; the oldest are forgotten.
+const MOST_CALLS: usize = 256;
+
+#[derive(Debug)]
+pub(super) struct Protocol {
+    /// None while it is read.
+    tail: Option<ProtocolTail>,
+    telling: Telling,
+    /// The agent's own name of the conversation.
+    conversation: Option<String>,
+}
+
+impl Protocol {
+    /// The conversation in a slot; none for a terminal.
+    pub(super) fn of(open: &OpenSlot) -> Option<Self> {
+        Some(Self {
+            tail: Some(ProtocolTail::of(&open.record)?),
+            telling: Telling::default(),
+            conversation: None,
+        })
+    }
+
+    pub(super) fn conversation(&self) -> Option<&str> {
+        self.conversation.as_deref()
+    }
+
+    /// Takes in what has come since.
+    pub(super) async fn advance(
+        &mut self,
+        context: &Context,
+        run: &Arc<Run>,
+    ) -> Result<(), ExecutionError> {
+        let Some(mut tail) = self.tail.take() else {
+            return Ok(());
+        };
+        let (tail, read) = blocking(move || {
+            let read = tail.read();
+            (tail, read)
+        })
+        .await;
+        self.tail = Some(tail);
+        let events = match read {
+            Ok(events) => events,
+            Err(error) => {
+                tracing::debug!(execution = %run.id, %error, "protocol recording unavailable");
+                return Ok(());
+            }
+        };
+        for event in &events {
+            if let ControlEvent::SessionOpened(session) = &event.event {
+                let (id, conversation) = (run.id, session.id.clone());
+                self.conversation = Some(session.id.clone());
+                context
+                    .db
+                    .write(move |tx| {
+                        Box::pin(async move {
+                            executions::set_conversation(tx, id, &conversation).await
+                        })
+                    })
+                    .await?;
+            }
+            for seen in self.telling.observations(event) {
+                let known =
+                    |state: &missiond_journal::ExecutionState| state.processed(&seen.key).is_some();
+                // A daemon that takes over reads the recording from its beginning.
+                if !run.journal().peek(known)? {
+                    run.observe(seen).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Who drives the agent of a run.
+pub(super) fn controller(protocol: Option<&Protocol>) -> Controller {
+    match protocol {
+        Some(_) => Controller::Structured,
+        None => Controller::Terminal,
+    }
+}
+
+/// Whether the recording of a structured slot has this text as its last prompt, sent
+/// after it was accepted; none for a terminal. What is on record was given to the agent.
+pub(super) async fn has_prompt(
+    open: &OpenSlot,
+    text: &str,
+    accepted_at: Timestamp,
+) -> Option<bool> {
+    let mut tail = ProtocolTail::of(&open.record)?;
+    let events = blocking(move || tail.read()).await.ok()?;
+    let last = events.iter().rev().find_map(|tailed| match &tailed.event {
+        ControlEvent::Prompted { text, .. } => Some((tailed.at, text)),
+        _ => None,
+    });
+    Some(last.is_some_and(|(at, prompt)| at >= accepted_at && prompt.text.ends_with(text)))
+}
+
+/// What later events refer to.
+#[derive(Debug, Default)]
+struct Telling {
+    /// What an agent says comes in pieces: they are one speech until something else
+    /// happens.
+    spoken: Option<Spoken>,
+    thinks: bool,
+    calls: Vec<(ToolCallId, ToolUse)>,
+    usage: Option<Tokens>,
+    /// Of the whole session, as it was told last.
+    counted: Option<Tokens>,
+    prompted: bool,
+}
+
+#[derive(Debug)]
+struct Spoken {
+    /// Where it began.
+    place: String,
+    message: Option<String>,
+    text: String,
+}
+
+impl Telling {
+    fn observations(&mut self, tailed: &TailedEvent) -> Vec<ObservationDraft> {
+        let place = format!("protocol:{}:{}", tailed.line, tailed.index);
+        let mut all = Vec::new();
+        if let ControlEvent::Message(message) = &tailed.event {
+            self.message(message, &place, &mut all);
+            return all;
+        }
+        self.end_speech(&place, &mut all);
+        all.extend(
+            self.observed(&tailed.event)
+                .into_iter()
+                .enumerate()
+                .map(|(index, observed)| seen(&format!("{place}:{index}"), observed)),
+        );
+        all
+    }
+
+    fn message(&mut self, message: &MessagePart, place: &str, all: &mut Vec<ObservationDraft>) {
+        if message.origin == Origin::History {
+            return;
+        }
+        match (message.speaker, &message.part) {
+            (Voice::Agent, Some(ContentPart::Text(text))) => {
+                if std::mem::take(&mut self.thinks) {
+                    let ended = Thinking { edge: Edge::Ended };
+                    all.push(seen(&format!("{place}:thought"), facts::fact(ended)));
+                }
+                let id = message.message.as_ref().map(|id| id.text.clone());
+                // Another message is another speech.
+                if self
+                    .spoken
+                    .as_ref()
+                    .is_some_and(|spoken| spoken.message != id)
+                {
+                    self.end_speech(place, all);
+                }
+                let spoken = self.spoken.get_or_insert_with(|| Spoken {
+                    place: place.to_owned(),
+                    message: id,
+                    text: String::new(),
+                });
+                if message.placement == Placement::Replaced {
+                    spoken.text.clear();
+                }
+                spoken.text.push_str(&text.text);
+            }
+            (Voice::Thought, _) if !self.thinks => {
+                self.end_speech(place, all);
+                self.thinks = true;
+                let began = Thinking { edge: Edge::Began };
+                all.push(seen(&format!("{place}:thinks"), facts::fact(began)));
+            }
+            _ => {}
+        }
+    }
+
+    fn end_speech(&mut self, place: &str, all: &mut Vec<ObservationDraft>) {
+        if std::mem::take(&mut self.thinks) {
+            let ended = Thinking { edge: Edge::Ended };
+            all.push(seen(&format!("{place}:thought"), facts::fact(ended)));
+        }
+        if let Some(Spoken { place, text, .. }) = self.spoken.take()
+            && let Some(speech) = facts::speech(Speaker::Agent, text.trim())
+        {
+            all.push(seen(&format!("{place}:speech"), speech));
+        }
+    }
+
+    fn observed(&mut self, event: &ControlEvent) -> Vec<Observed> {
+        match event {
+            ControlEvent::SessionOpened(session) => {
+                vec![facts::fact(facts::session(&session.id, None))]
+            }
+            ControlEvent::Prompted { text, .. } => {
+                self.prompted = true;
+                let said = facts::speech(Speaker::Operator, &text.text);
+                said.into_iter().collect()
+            }
+            ControlEvent::TurnBegan { .. } => vec![facts::fact(Turn { edge: Edge::Began })],
+            ControlEvent::TurnEnded { end, .. } => self.turn_ended(end),
+            ControlEvent::ToolCallAnnounced { call, origin } if *origin == Origin::Live => {
+                let began = tool_use(call);
+                if is_over(&call.status).is_some() {
+                    let ended = end_of(&began, &call.status);
+                    return vec![facts::fact(began), facts::fact(ended)];
+                }
+                self.calls.push((call.id.clone(), began.clone()));
+                let too_many = self.calls.len().saturating_sub(MOST_CALLS);
+                self.calls.drain(..too_many);
+                vec![facts::fact(began)]
+            }
+            ControlEvent::ToolCallUpdated { update, origin } if *origin == Origin::Live => {
+                self.tool_updated(update).into_iter().collect()
+            }
+            ControlEvent::PermissionRequested(request) => vec![facts::fact(asked(request))],
+            ControlEvent::PermissionResolved { .. } => vec![facts::fact(Dialog {
+                edge: Edge::Ended,
+                question: None,
+                input_digest: None,
+            })],
+            ControlEvent::UsageChanged(usage) => {
+                self.usage = usage.turn.or(self.usage);
+                // Some tell the last request again when a turn ends, or a session is
+                // taken up: then the whole is what it was.
+                let is_new = usage.session.is_some() && usage.session != self.counted;
+                self.counted = usage.session.or(self.counted);
+                let request = usage.request.as_ref().filter(|_| is_new && self.prompted);
+                request.map(used).into_iter().collect()
+            }
+            ControlEvent::InputMismatch { first, second, .. } => {
+                let (first, second) = (words(first), words(second));
+                vec![diagnostic(
+                    DiagnosticCode::Malformed,
+                    &format!(
+                        "another input than the announced or permitted one: {second} instead of \
+                         {first}"
+                    ),
+                )]
+            }
+            ControlEvent::Trouble(trouble) => {
+                vec![diagnostic(DiagnosticCode::Malformed, &trouble.to_string())]
+            }
+            ControlEvent::Error { error, .. } => {
+                vec![diagnostic(
+                    DiagnosticCode::Program,
+                    &error.message.to_string(),
+                )]
+            }
+            ControlEvent::RequestFailed { method, error, .. } => vec![diagnostic(
+                DiagnosticCode::Program,
+                &format!("{method}: {}", error.message),
+            )],
+            ControlEvent::AuthenticationRequired { error, .. } => vec![diagnostic(
+                DiagnosticCode::Program,
+                &format!("the agent must be signed in: {}", error.message),
+            )],
+            _ => Vec::new(),
+        }
+    }
+
+    fn turn_ended(&mut self, end: &TurnEnd) -> Vec<Observed> {
+        let mut all = Vec::new();
+        if let TurnEnd::Limit(error) | TurnEnd::Failed(error) = end {
+            all.push(diagnostic(
+                DiagnosticCode::Program,
+                &error.message.to_string(),
+            ));
+        }
+        all.extend(self.usage.take().as_ref().map(used));
+        // A tool whose end no word tells of ended with the turn.
+        for (_, began) in self.calls.drain(..) {
+            all.push(facts::fact(ToolUse {
+                edge: Edge::Ended,
+                outcome: None,
+                ..began
+            }));
+        }
+        all.push(facts::fact(Turn { edge: Edge::Ended }));
+        all
+    }
+
+    fn tool_updated(&mut self, update: &ToolCallUpdate) -> Option<Observed> {
+        let index = self.calls.iter().position(|(id, _)| *id == update.id)?;
+        if let Some(input) = &update.input {
+            self.calls[index].1.input_digest = digest(input);
+        }
+        let status = update.status.as_ref()?;
+        is_over(status)?;
+        let (_, began) = self.calls.remove(index);
+        Some(facts::fact(end_of(&began, status)))
+    }
+}
+
+fn seen(place: &str, observed: Observed) -> ObservationDraft {
+    ObservationDraft {
+        key: facts::key(place),
+        source: Source::Protocol,
+        confidence: Confidence::Authoritative,
+        observed,
+    }
+}
+
+fn diagnostic(code: DiagnosticCode, detail: &str) -> Observed {
+    facts::fact(Diagnostic {
+        code,
+        detail: facts::some_text(detail),
+    })
+}
+
+fn used(tokens: &Tokens) -> Observed {
+    facts::fact(Usage {
+        model: None,
+        input_tokens: tokens.input.unwrap_or(0),
+        output_tokens: tokens.output.unwrap_or(0),
+        cache_read_tokens: tokens.cached_read.unwrap_or(0),
+        cache_write_tokens: tokens.cached_write.unwrap_or(0),
+    })
+}
+
+fn tool_use(call: &ToolCall) -> ToolUse {
+    let name = call.name.as_ref().unwrap_or(&call.title);
+    ToolUse {
+        edge: Edge::Began,
+        tool: facts::some_text(&name.text),
+        target: target(call),
+        input_digest: digest(&call.input),
+        outcome: None,
+    }
+}
+
+fn target(call: &ToolCall) -> Option<Target> {
+    let kind = match call.kind {
+        ToolKind::Edit | ToolKind::Delete | ToolKind::Move => TargetKind::File,
+        ToolKind::Execute => TargetKind::Command,
+        ToolKind::Fetch => TargetKind::Address,
+        _ => TargetKind::Other,
+    };
+    let label = match (&call.kind, call.locations.first()) {
+        (ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::Read, Some(place)) => {
+            &place.path
+        }
+        _ => &call.title,
+    };
+    let label = Text::excerpt(&label.text)?;
+    Some(Target { kind, label })
+}
+
+fn end_of(began: &ToolUse, status: &ToolStatus) -> ToolUse {
+    ToolUse {
+        edge: Edge::Ended,
+        outcome: is_over(status),
+        ..began.clone()
+    }
+}
+
+/// How a call that is over ended.
+fn is_over(status: &ToolStatus) -> Option<ToolOutcome> {
+    match status {
+        ToolStatus::Completed => Some(ToolOutcome::Succeeded),
+        ToolStatus::Failed | ToolStatus::Cancelled => Some(ToolOutcome::Failed),
+        ToolStatus::Declined => Some(ToolOutcome::Denied),
+        ToolStatus::Pending | ToolStatus::Running | ToolStatus::Unknown(_) => None,
+    }
+}
+
+fn asked(request: &PermissionRequest) -> Dialog {
+    Dialog {
+        edge: Edge::Began,
+        question: Text::excerpt(&request.title.text),
+        input_digest: digest(&request.input),
+    }
+}
+
+fn digest(input: &ToolInput) -> Option<Text<{ limits::LABEL }>> {
+    Text::new(input.digest()?.as_str()).ok()
+}
+
+fn words(input: &ToolInput) -> String {
+    match input {
+        ToolInput::Said { json, .. } => json.to_string(),
+        ToolInput::NotSaid => "nothing".to_owned(),
+    }
+}

@@ -1,0 +1,320 @@
+//! A slot that is driven by a protocol: what the agent's lines come to, what is asked
+//! of it, and what a person is shown of the conversation.
+//!
+//! Nothing here reads or writes: bytes and times go in, lines to write and text to show
+//! come out. The same lines of a recording give the same conversation, so the next
+//! daemon goes on where this one died.
+
+mod jobs;
+mod reading;
+mod request;
+mod tail;
+mod transcript;
+
+use std::path::Path;
+use std::time::Duration;
+
+use missiond_adapters::ControlSetup;
+use missiond_control::{
+    Client, Connection, ControlEvent, ControlRequest, Output, Refusal, TurnEnd,
+};
+use missiond_core::Timestamp;
+use missiond_pty::CastError;
+use missiond_pty::host::Recording;
+use missiond_semantic::Reading;
+
+use crate::typing::{Ended, Job};
+use jobs::Jobs;
+use reading::Progress;
+pub use tail::{ProtocolTail, TailedEvent};
+use transcript::Transcript;
+
+/// What is to be done after something happened.
+#[derive(Debug, Default)]
+pub(super) struct Effects {
+    /// For the agent, each without its newline.
+    pub(super) lines: Vec<String>,
+    /// For whoever looks.
+    pub(super) shown: String,
+    pub(super) ended: Vec<Ended>,
+}
+
+#[derive(Debug)]
+pub(super) struct Conversation {
+    setup: ControlSetup,
+    client: Client,
+    transcript: Transcript,
+    progress: Progress,
+    jobs: Jobs,
+    /// Lines of ours that were written since the agent began.
+    written: u64,
+    /// What must be chosen before the first prompt, and was not asked for yet.
+    choices: Vec<ControlRequest>,
+}
+
+/// A conversation as a recording left it.
+#[derive(Debug)]
+pub(super) struct Rebuilt {
+    pub(super) conversation: Conversation,
+    /// What was shown, and when.
+    pub(super) shown: Vec<(Duration, String)>,
+    /// Number of the first byte that belongs to no whole line.
+    pub(super) offset: u64,
+}
+
+impl Conversation {
+    pub(super) fn new(setup: ControlSetup) -> Self {
+        let mode = setup.mode.clone();
+        let model = setup.model.clone();
+        let mode = mode.map(|mode| ControlRequest::SetMode { mode });
+        let model = model.map(|model| ControlRequest::SetModel { model });
+        Self {
+            client: Client::new(setup.options()),
+            setup,
+            transcript: Transcript::default(),
+            progress: Progress::default(),
+            jobs: Jobs::default(),
+            written: 0,
+            choices: mode.into_iter().chain(model).collect(),
+        }
+    }
+
+    /// Reads a recording back.
+    pub(super) fn rebuild(
+        recording: &Path,
+        began: Timestamp,
+        setup: ControlSetup,
+    ) -> Result<Rebuilt, CastError> {
+        let mut tail = ProtocolTail::new(recording, began, &setup);
+        let mut conversation = Self::new(setup);
+        let mut shown = Vec::new();
+        for TailedEvent { at, event, .. } in tail.read()? {
+            let at = since(began, at);
+            let mut text = String::new();
+            conversation.absorb(&event, at, &mut text);
+            if !text.is_empty() {
+                shown.push((at, text));
+            }
+            // Chosen twice is chosen once; a prompt came after all of them.
+            if matches!(event, ControlEvent::Prompted { .. }) {
+                conversation.choices.clear();
+            }
+        }
+        let (client, sent, offset) = tail.into_parts();
+        (conversation.client, conversation.written) = (client, sent);
+        Ok(Rebuilt {
+            conversation,
+            shown,
+            offset,
+        })
+    }
+
+    /// A host has so many lines of ours: what an earlier daemon left to do, and what comes
+    /// next.
+    pub(super) fn go_on(&mut self, taken: u64, now: Moment) -> Effects {
+        let owed = self.client.flush(now.wall);
+        let mut effects = Effects {
+            ended: self.jobs.taken(taken),
+            ..Effects::default()
+        };
+        self.apply(owed, now, &mut effects);
+        self.advance(now, &mut effects);
+        effects
+    }
+
+    /// Takes in what the agent wrote.
+    pub(super) fn receive(&mut self, bytes: &[u8], now: Moment) -> Effects {
+        let mut effects = Effects::default();
+        let output = self.client.receive(bytes, now.wall);
+        self.apply(output, now, &mut effects);
+        self.advance(now, &mut effects);
+        effects
+    }
+
+    /// What the agent says beside its protocol.
+    pub(super) fn show_errors(&mut self, bytes: &[u8]) -> String {
+        self.transcript.errors(&String::from_utf8_lossy(bytes))
+    }
+
+    pub(super) fn accept(&mut self, job: Job, now: Moment) -> Effects {
+        let mut effects = Effects::default();
+        effects.ended.extend(self.jobs.accept(job, now.clock));
+        self.advance(now, &mut effects);
+        effects
+    }
+
+    /// So many lines of ours are on record.
+    pub(super) fn lines_taken(&mut self, count: u64, now: Moment) -> Effects {
+        let mut effects = Effects::default();
+        effects.ended.extend(self.jobs.taken(count));
+        self.advance(now, &mut effects);
+        effects
+    }
+
+    /// Whether a host has the lines this conversation believes to be said.
+    pub(super) fn is_in_step(&self, taken: u64) -> bool {
+        taken == self.written
+    }
+
+    /// Time has passed.
+    pub(super) fn tick(&mut self, now: Moment) -> Effects {
+        let mut effects = Effects::default();
+        self.advance(now, &mut effects);
+        effects
+    }
+
+    /// When [`tick`](Self::tick) is due, on the clock of the slot.
+    pub(super) fn deadline(&self) -> Option<Duration> {
+        self.jobs.deadline()
+    }
+
+    /// Ends the turn, and with it what it asks. No turn is no error.
+    pub(super) fn cancel(&mut self, now: Moment) -> Effects {
+        let mut effects = Effects::default();
+        match self.client.ask(&ControlRequest::Cancel, now.wall) {
+            Ok(output) => self.apply(output, now, &mut effects),
+            Err(refusal) => tracing::debug!(%refusal, "nothing to cancel"),
+        }
+        effects
+    }
+
+    /// The agent's process has ended.
+    pub(super) fn disconnect(&mut self, now: Moment) -> Effects {
+        let mut effects = Effects::default();
+        for event in self.client.disconnect(now.wall) {
+            self.absorb(&event, now.clock, &mut effects.shown);
+        }
+        self.progress.exit(now.clock);
+        self.advance(now, &mut effects);
+        effects
+    }
+
+    pub(super) fn reading(&self) -> Reading {
+        self.progress.reading(&self.client.state())
+    }
+
+    /// The last thing it said or did, on one line.
+    pub(super) fn work_line(&self) -> Option<String> {
+        self.transcript.last_line()
+    }
+
+    /// Takes over the jobs of the conversation that is rebuilt.
+    pub(super) fn take_jobs(&mut self, before: Self) {
+        self.jobs = before.jobs.not_taken_beyond(self.written);
+    }
+
+    fn apply(&mut self, output: Output, now: Moment, effects: &mut Effects) {
+        for event in &output.events {
+            self.absorb(event, now.clock, &mut effects.shown);
+        }
+        self.written += output.lines.len() as u64;
+        effects.lines.extend(output.lines);
+    }
+
+    fn absorb(&mut self, event: &ControlEvent, at: Duration, shown: &mut String) {
+        self.progress.absorb(event, at);
+        shown.push_str(&self.transcript.show(event));
+        if let ControlEvent::TurnEnded { end, .. } = event
+            && let Some(why) = why_ended(end)
+        {
+            shown.push_str(&self.transcript.notice(&why));
+        }
+    }
+
+    /// Does what can be done now: opens the session, then what was given to do.
+    fn advance(&mut self, now: Moment, effects: &mut Effects) {
+        while let Some(request) = self.next_request() {
+            if self.ask(&request, now, effects).is_err() {
+                break;
+            }
+        }
+        loop {
+            let state = self.client.state();
+            let reading = self.progress.reading(&state);
+            let Some(step) = self.jobs.next(&reading, &state, now.clock) else {
+                return;
+            };
+            match step {
+                jobs::Step::Ended(ended) => effects.ended.push(ended),
+                jobs::Step::Ask(request) => {
+                    let asked = self.ask(&request, now, effects);
+                    effects.ended.extend(self.jobs.asked(asked, self.written));
+                }
+            }
+        }
+    }
+
+    fn ask(
+        &mut self,
+        request: &ControlRequest,
+        now: Moment,
+        effects: &mut Effects,
+    ) -> Result<(), Refusal> {
+        match self.client.ask(request, now.wall) {
+            Ok(output) => {
+                self.apply(output, now, effects);
+                Ok(())
+            }
+            Err(refusal) => {
+                self.progress.refuse(request, &refusal);
+                Err(refusal)
+            }
+        }
+    }
+
+    /// What comes next on the way to an open session.
+    fn next_request(&mut self) -> Option<ControlRequest> {
+        let state = self.client.state();
+        match state.connection {
+            Connection::New => Some(ControlRequest::Start),
+            Connection::Ready(_) if !state.waiting.is_empty() || self.progress.has_failed() => None,
+            Connection::Ready(_) if state.session.is_none() => {
+                Some(ControlRequest::Open(self.setup.session.clone()))
+            }
+            Connection::Ready(_) => self.choices.pop(),
+            Connection::Greeted | Connection::Refused(_) | Connection::Ended => None,
+        }
+    }
+}
+
+/// A structured conversation from its recording alone; none if it is of a terminal.
+pub(super) fn recorded(recording: &Path) -> Option<Result<Rebuilt, CastError>> {
+    let opened = match Recording::open(recording) {
+        Ok(opened) => opened,
+        Err(error) => return Some(Err(error)),
+    };
+    let setup = serde_json::from_value(opened.handover()?.clone()).ok()?;
+    let seconds = opened.timestamp().unwrap_or_default();
+    let began = Timestamp::from_micros(seconds.saturating_mul(1_000_000));
+    Some(Conversation::rebuild(recording, began, setup))
+}
+
+/// The same instant on the wall and on the clock of the slot.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) wall: Timestamp,
+    pub(super) clock: Duration,
+}
+
+fn since(began: Timestamp, at: Timestamp) -> Duration {
+    let micros = at.as_micros() - began.as_micros();
+    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+}
+
+/// What a person is told of a turn that did not simply end.
+fn why_ended(end: &TurnEnd) -> Option<String> {
+    Some(match end {
+        TurnEnd::Done => return None,
+        TurnEnd::Cancelled => "The turn was cancelled.".to_owned(),
+        TurnEnd::Refused => "The model would not go on.".to_owned(),
+        TurnEnd::MaxTokens => "The turn ended at its limit of tokens.".to_owned(),
+        TurnEnd::MaxTurns => "The turn ended at its limit of requests.".to_owned(),
+        TurnEnd::Limit(error) => format!("A usage limit was reached: {}", error.message),
+        TurnEnd::AuthenticationRequired(error) => {
+            format!("The agent must be signed in: {}", error.message)
+        }
+        TurnEnd::Failed(error) => format!("The turn failed: {}", error.message),
+        TurnEnd::ConnectionLost => "The agent is gone.".to_owned(),
+        TurnEnd::Unknown(word) => format!("The turn ended: {word}"),
+    })
+}
