@@ -318,3 +318,6 @@ fn why_ended(end: &TurnEnd) -> Option<String> {
         TurnEnd::Unknown(word) => format!("The turn ended: {word}"),
     })
 }
+
+#[cfg(test)]
+mod tests;

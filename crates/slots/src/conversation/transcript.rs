@@ -177,10 +177,9 @@ impl Transcript {
                     let head = self.line(DIM, &format!("  {}", path.text));
                     head + &self.block(DIM, "  + ", &first_rows(&new.text))
                 }
-                ToolContent::Patch { patch, .. } => match patch {
-                    Some(patch) => self.block(DIM, "  ", &first_rows(&patch.text)),
-                    None => String::new(),
-                },
+                ToolContent::Patch {
+                    patch: Some(patch), ..
+                } => self.block(DIM, "  ", &first_rows(&patch.text)),
                 _ => String::new(),
             });
         }
