@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::executions::Stage;
-use crate::harness::{binary, text, wait_for, wait_for_exit};
+use crate::harness::{TestHome, binary, text, wait_for, wait_for_exit};
 use crate::mcp_servers::installed;
 
 const SCRIPT: &str = r#"rehearsal: 1
@@ -42,13 +42,13 @@ turns:
 "#;
 
 /// The editor's end of `mission acp`.
-struct Editor {
+pub(crate) struct Editor {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     next: u64,
     /// What it was told of its sessions.
-    updates: Vec<Value>,
+    pub(crate) updates: Vec<Value>,
     /// What it was asked, told and answered beside that.
     others: Vec<Value>,
 }
@@ -57,23 +57,30 @@ impl Editor {
     /// An editor that has said hello.
     fn start(stage: &Stage, capabilities: &Value) -> Self {
         std::fs::write(stage.file("script.yaml"), SCRIPT).unwrap();
-        let mut editor = Self::spawned(stage);
-        let hello = editor.ask(
+        let mut editor = Self::rehearsing(stage);
+        editor.greet(capabilities);
+        editor
+    }
+
+    pub(crate) fn greet(&mut self, capabilities: &Value) {
+        let hello = self.ask(
             "initialize",
             &json!({ "protocolVersion": 1, "clientCapabilities": capabilities,
                      "clientInfo": { "name": "pencil", "version": "1" } }),
         );
         assert_eq!(hello["protocolVersion"], 1);
         assert_eq!(hello["agentCapabilities"]["loadSession"], true);
-        editor
     }
 
-    fn spawned(stage: &Stage) -> Self {
-        let args = ["acp", "--engine", "rehearsal", "--no-context", "--"];
+    fn rehearsing(stage: &Stage) -> Self {
+        let args = ["--engine", "rehearsal", "--no-context", "--"];
         let script = ["script.yaml", "--speed", "50"];
-        let mut child = stage
-            .home
-            .command(&[&args[..], &script[..]].concat())
+        Self::spawned(&stage.home, &[&args[..], &script[..]].concat())
+    }
+
+    pub(crate) fn spawned(home: &TestHome, args: &[&str]) -> Self {
+        let mut child = home
+            .command(&[&["acp"], args].concat())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -134,7 +141,7 @@ impl Editor {
     }
 
     /// What the agent asks of the editor next.
-    fn asked(&mut self, method: &str) -> Value {
+    pub(crate) fn asked(&mut self, method: &str) -> Value {
         let message = self.receive();
         assert_eq!(message["method"], method, "{message}");
         message
@@ -158,12 +165,15 @@ impl Editor {
 
     /// A session in the folder of the stage.
     fn open(&mut self, stage: &Stage) -> String {
-        let folder = stage.file("");
+        self.open_in(&stage.file(""))
+    }
+
+    pub(crate) fn open_in(&mut self, folder: &Path) -> String {
         let opened = self.ask("session/new", &json!({ "cwd": folder, "mcpServers": [] }));
         opened["sessionId"].as_str().unwrap().to_owned()
     }
 
-    fn prompt(&mut self, session: &str, words: &str) -> u64 {
+    pub(crate) fn prompt(&mut self, session: &str, words: &str) -> u64 {
         let prompt = [json!({ "type": "text", "text": words })];
         self.request(
             "session/prompt",
@@ -172,7 +182,7 @@ impl Editor {
     }
 
     /// Why the turn of this prompt ended.
-    fn stop(&mut self, prompt: u64) -> String {
+    pub(crate) fn stop(&mut self, prompt: u64) -> String {
         let answer = self.answer_to(prompt);
         let reason = &answer["result"]["stopReason"];
         reason
@@ -181,7 +191,7 @@ impl Editor {
             .to_owned()
     }
 
-    fn choose(&mut self, asked: &Value, kind: &str) {
+    pub(crate) fn choose(&mut self, asked: &Value, kind: &str) {
         let options = asked["params"]["options"].as_array().unwrap();
         let option = options.iter().find(|option| option["kind"] == kind);
         let outcome = json!({ "outcome": "selected", "optionId": option.unwrap()["optionId"] });
@@ -195,7 +205,7 @@ impl Editor {
     }
 
     /// What was said since this was last asked, by whom.
-    fn said(&mut self) -> Vec<(String, String)> {
+    pub(crate) fn said(&mut self) -> Vec<(String, String)> {
         let word = |value: &Value| value.as_str().unwrap().trim().to_owned();
         let updates = std::mem::take(&mut self.updates).into_iter();
         let chunks = updates.filter_map(|update| {
@@ -252,7 +262,11 @@ fn an_editor_leads_a_whole_session_and_takes_it_up_again() {
     };
     let why = editor.refused("session/set_mode", &of(json!({ "modeId": "no such" })));
     assert!(why.contains("no such mode"), "{why}");
-    editor.ask("session/set_mode", &of(json!({ "modeId": "accept_edits" })));
+    editor.ask("session/set_mode", &of(json!({ "modeId": "plan" })));
+    let words = [json!({ "type": "text", "text": "look around" })];
+    let why = editor.refused("session/prompt", &of(json!({ "prompt": words })));
+    assert!(why.contains("no permission mode `plan`"), "{why}");
+    editor.ask("session/set_mode", &of(json!({ "modeId": "ask" })));
 
     let prompt = editor.prompt(&session, "look around");
     let asked = editor.asked("session/request_permission");
@@ -457,7 +471,7 @@ fn a_run_that_has_ended_goes_on_with_the_next_prompt() {
 #[test]
 fn an_editor_without_manners_is_answered_and_harms_nobody() {
     let stage = Stage::new();
-    let mut editor = Editor::spawned(&stage);
+    let mut editor = Editor::rehearsing(&stage);
     editor.send_bytes(b"garbage\n\xff\xfe\n[]\n{}\n");
     for code in [-32700, -32700, -32600, -32600] {
         assert_eq!(editor.receive()["error"]["code"], code);

@@ -15,6 +15,7 @@ const TARGETS: &[&str] = &[
     "journal_line",
     "task_files",
     "mcp_wire",
+    "acp",
     "knowledge",
     "transcripts",
     "diff_text",

@@ -23,6 +23,8 @@ mod tool_calls;
 mod turn;
 mod turn_loop;
 
+use std::collections::BTreeMap;
+
 use missiond_core::{CliEngine, Permission};
 
 pub use daemon::Connect;
@@ -38,6 +40,8 @@ pub struct Settings {
     pub model: Option<String>,
     /// What an agent may do without asking, where the editor chooses nothing else.
     pub permission: Permission,
+    /// Variables for the agent's program.
+    pub env: BTreeMap<String, String>,
     /// Say that the folder is trusted when the CLI asks.
     pub trust_folder: bool,
     /// Tell the agent what is known beside its prompt.

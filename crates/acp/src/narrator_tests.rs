@@ -19,7 +19,7 @@ impl Journal {
         }
     }
 
-    fn record(&mut self, kind: &str, data: Value, playback: Playback) -> Option<Value> {
+    fn record(&mut self, kind: &str, data: &Value, playback: Playback) -> Option<Value> {
         self.sequence += 1;
         let body = serde_json::from_value(json!({ "type": kind, "data": data })).unwrap();
         let update = self.narrator.translate(self.sequence, &body, playback)?;
@@ -30,25 +30,25 @@ impl Journal {
         let content = json!({ "type": "prompt", "payload": { "text": text } });
         let id = MessageId::generate();
         let message = json!({ "id": id, "key": key, "from": "operator", "content": content });
-        self.record("message.accepted", message, playback)
+        self.record("message.accepted", &message, playback)
     }
 
-    fn observed(&mut self, source: &str, observed: Value, verdict: &str) -> Option<Value> {
+    fn observed(&mut self, source: &str, observed: &Value, verdict: &str) -> Option<Value> {
         let id = ObservationId::generate();
         let observation = json!({
             "id": id, "execution": self.execution, "key": format!("k{}", self.sequence),
             "source": source, "confidence": "high",
             "observed_at": "2026-01-04T12:00:00.000000Z", "observed": observed,
         });
-        let told = self.record("observation.recorded", observation, Playback::Live);
+        let told = self.record("observation.recorded", &observation, Playback::Live);
         assert_eq!(told, None, "it is not decided yet");
         let decision = json!({ "observation": id, "verdict": verdict, "reason": "allowed" });
-        self.record("decision.recorded", decision, Playback::Live)
+        self.record("decision.recorded", &decision, Playback::Live)
     }
 
     fn said(&mut self, by: &str, text: &str) -> Option<Value> {
         let fact = json!({ "fact": { "type": "said", "payload": { "by": by, "text": text } } });
-        self.observed("transcript", fact, "recorded_only")
+        self.observed("transcript", &fact, "recorded_only")
     }
 }
 
@@ -117,9 +117,9 @@ fn what_was_refused_is_not_told() {
     let claim = json!({ "signal": {
         "type": "completed_claim", "payload": { "summary": "All of it" },
     } });
-    assert_eq!(journal.observed("marker", claim.clone(), "refused"), None);
+    assert_eq!(journal.observed("marker", &claim, "refused"), None);
     assert!(!journal.narrator.spoke());
-    let told = journal.observed("mcp_tool", claim, "promoted");
+    let told = journal.observed("mcp_tool", &claim, "promoted");
     assert_eq!(text(told), chunk("agent", "All of it"));
 }
 
@@ -133,7 +133,7 @@ fn tools_and_progress_stand_between_messages() {
     } })
     };
     let began = journal
-        .observed("hook", tool("began"), "changed_state")
+        .observed("hook", &tool("began"), "changed_state")
         .unwrap();
     assert_eq!(began["sessionUpdate"], "tool_call");
     assert_eq!(
@@ -141,20 +141,20 @@ fn tools_and_progress_stand_between_messages() {
         (&json!("in_progress"), &json!("execute"))
     );
     let ended = journal
-        .observed("hook", tool("ended"), "changed_state")
+        .observed("hook", &tool("ended"), "changed_state")
         .unwrap();
     assert_eq!(ended["sessionUpdate"], "tool_call_update");
     assert_eq!(ended["status"], "completed");
     assert_eq!(ended["toolCallId"], began["toolCallId"]);
     assert_eq!(
-        journal.observed("transcript", tool("began"), "changed_state"),
+        journal.observed("transcript", &tool("began"), "changed_state"),
         None
     );
     let progress = json!({ "signal": {
         "type": "progress", "payload": { "summary": "Half of it" },
     } });
     let told = journal
-        .observed("mcp_tool", progress, "changed_state")
+        .observed("mcp_tool", &progress, "changed_state")
         .unwrap();
     assert_eq!(told["sessionUpdate"], "agent_thought_chunk");
     assert_eq!(

@@ -26,6 +26,7 @@ fn served(input: &[u8]) -> Vec<Value> {
         args: Vec::new(),
         model: None,
         permission: missiond_core::Permission::Ask,
+        env: Default::default(),
         trust_folder: false,
         context: true,
         hint: None,

@@ -187,7 +187,7 @@ impl Session {
                     model: self.settings.model.clone(),
                     permission: *permission,
                     name: self.name.parse().ok(),
-                    env: Default::default(),
+                    env: self.settings.env.clone(),
                     resume: None,
                     signals: None,
                     trust_folder: self.settings.trust_folder,
@@ -266,7 +266,7 @@ impl Session {
             name: own_name
                 .then(|| self.name.parse::<SlotName>().ok())
                 .flatten(),
-            env: Default::default(),
+            env: settings.env.clone(),
             resume: Some(conversation),
             signals: None,
             trust_folder: settings.trust_folder,

@@ -19,7 +19,7 @@ impl Watched {
         }
     }
 
-    fn record(&mut self, kind: &str, data: Value) {
+    fn record(&mut self, kind: &str, data: &Value) {
         let body = serde_json::from_value(json!({ "type": kind, "data": data })).unwrap();
         self.turn.record(&body, self.now);
     }
@@ -29,7 +29,7 @@ impl Watched {
         let content = json!({ "type": "prompt", "payload": { "text": "x" } });
         self.record(
             "message.accepted",
-            json!({ "id": id, "key": id, "from": "operator", "content": content }),
+            &json!({ "id": id, "key": id, "from": "operator", "content": content }),
         );
         id
     }
@@ -37,12 +37,12 @@ impl Watched {
     fn delivery(&mut self, message: MessageId, status: &str) {
         self.record(
             "message.delivery",
-            json!({ "message": message, "status": status, "reason": "why" }),
+            &json!({ "message": message, "status": status, "reason": "why" }),
         );
     }
 
     fn activity(&mut self, activity: &str) {
-        self.record("activity.updated", json!({ "activity": activity }));
+        self.record("activity.updated", &json!({ "activity": activity }));
     }
 
     fn after(&mut self, seconds: u64, screen: Option<PtyState>) -> Option<Outcome> {
@@ -133,7 +133,7 @@ fn a_prompt_that_did_not_arrive_and_a_run_that_ended_are_told() {
     let failed = Some(Outcome::NotDelivered("why".to_owned()));
     assert_eq!(watched.after(0, None), failed);
     let mut watched = Watched::delivered();
-    watched.record("state.changed", json!({ "lifecycle": "failed" }));
+    watched.record("state.changed", &json!({ "lifecycle": "failed" }));
     let ended = Some(Outcome::RunEnded(ExecutionLifecycle::Failed));
     assert_eq!(watched.after(0, None), ended);
     assert!(watched.turn.has_stopped());
@@ -143,8 +143,11 @@ fn a_prompt_that_did_not_arrive_and_a_run_that_ended_are_told() {
 fn whoever_waits_for_a_person_says_so() {
     let mut watched = Watched::delivered();
     assert!(!watched.turn.awaits_operator());
-    watched.record("state.changed", json!({ "attention": "awaiting_operator" }));
+    watched.record(
+        "state.changed",
+        &json!({ "attention": "awaiting_operator" }),
+    );
     assert!(watched.turn.awaits_operator());
-    watched.record("state.changed", json!({ "attention": "autonomous" }));
+    watched.record("state.changed", &json!({ "attention": "autonomous" }));
     assert!(!watched.turn.awaits_operator());
 }

@@ -17,6 +17,9 @@ pub(crate) struct AcpArgs {
     /// What agents may do without asking, unless the editor chooses another mode.
     #[arg(long, value_enum, default_value = "ask")]
     pub(crate) permission: PermissionArg,
+    /// A variable for agents: NAME=VALUE, or NAME to pass on your own.
+    #[arg(long = "env", value_name = "NAME[=VALUE]")]
+    pub(crate) env: Vec<String>,
     /// You trust the folders you open: say so when the CLI asks.
     #[arg(long)]
     pub(crate) trust: bool,

@@ -9,6 +9,7 @@ use missiond_adapters::install_command;
 use missiond_api::{Client, ClientError, Home};
 use missiond_config::Config;
 
+use super::slot::variables;
 use crate::args::AcpArgs;
 use crate::connect::Reach;
 use crate::failure::Failure;
@@ -26,6 +27,7 @@ pub(super) fn run(args: AcpArgs, reach: &Reach, output: &mut Output) -> Result<E
         args: args.args,
         model: args.model,
         permission: args.permission.into(),
+        env: variables(&args.env)?,
         trust_folder: args.trust,
         context: !args.no_context,
     };
