@@ -39,6 +39,12 @@ impl Daemon {
         }
     }
 
+    /// Closes the connection until it is needed again: an editor keeps sessions open for
+    /// weeks, and the daemon has only so many connections.
+    pub(crate) fn disconnect(&mut self) {
+        self.client = None;
+    }
+
     pub(crate) fn call<O: Operation>(&mut self, params: &O::Params) -> Result<O::Result, Refusal> {
         let harmless = matches!(O::SPEC.effect, Effect::ReadOnly | Effect::Idempotent);
         self.ask::<O>(params, harmless)

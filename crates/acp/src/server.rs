@@ -25,8 +25,8 @@ use crate::session::{Command, Parts, Replay, Session};
 
 /// The longest line that is read. A prompt of an editor may quote whole files.
 const LONGEST_LINE: usize = 4 * 1024 * 1024;
-/// Sessions that may be open at once: each is a thread with a connection.
-const MOST_SESSIONS: usize = 64;
+/// Sessions that may be open at once: each is a thread. Few editors close one.
+const MOST_SESSIONS: usize = 500;
 /// Requests a session may have waiting; whoever sends more waits itself.
 const MOST_WAITING: usize = 64;
 /// What the slots of sessions are called before their own part.

@@ -136,7 +136,7 @@ impl Session {
                 Command::Cancel | Command::CancelRequest(_) | Command::Answer(..) => Ended::Turn,
             };
             match ended {
-                Ended::Turn => {}
+                Ended::Turn => self.daemon.disconnect(),
                 Ended::Closed(id) => {
                     self.editor.answer(&id, &json!({}));
                     return;

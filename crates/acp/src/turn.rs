@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 use missiond_core::{
     DeliveryStatus, ExecutionActivity, ExecutionAttention, ExecutionLifecycle, MessageId, PtyState,
 };
-use missiond_journal::catalogue::{Fact, MessageContent, Speaker};
-use missiond_journal::{Observed, RecordBody};
+use missiond_journal::catalogue::{Edge, Fact, MessageContent, Speaker};
+use missiond_journal::{Observed, RecordBody, Source};
 
 /// An error that stands so long is the end of the turn: some programs try again.
 const ERROR_STANDS: Duration = Duration::from_secs(5);
 /// Who took the prompt and rests so long has done its turn, too fast to be seen.
 const REST_STANDS: Duration = Duration::from_secs(10);
-/// The transcript is read more often than this.
-const QUIET: Duration = Duration::from_secs(1);
+/// The transcript is read twice in this time.
+const QUIET: Duration = Duration::from_millis(1_500);
 /// What is not there by then does not come: not every program writes a transcript.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
@@ -49,6 +49,8 @@ pub(crate) struct Turn {
     activity: Option<ExecutionActivity>,
     attention: Option<ExecutionAttention>,
     failure: Option<Outcome>,
+    /// The transcript has the end of the turn, and so all of it.
+    read_to_end: bool,
     last_record: Instant,
     rests_since: Option<Instant>,
     stands: Option<(PtyState, Instant)>,
@@ -65,6 +67,7 @@ impl Turn {
             activity: None,
             attention: None,
             failure: None,
+            read_to_end: false,
             last_record: now,
             rests_since: None,
             stands: None,
@@ -121,6 +124,7 @@ impl Turn {
                 DeliveryStatus::Delivering => {
                     if self.waiting.contains(&delivery.message) {
                         self.worked = false;
+                        self.read_to_end = false;
                     }
                 }
                 DeliveryStatus::Delivered => {
@@ -152,6 +156,11 @@ impl Turn {
                     Observed::Fact(Fact::Speech(speech)) if speech.by == Speaker::Agent
                 );
                 self.worked |= spoke && self.delivered();
+                self.read_to_end |= observation.source == Source::Transcript
+                    && matches!(
+                        &observation.observed,
+                        Observed::Fact(Fact::Turn(turn)) if turn.edge == Edge::Ended
+                    );
             }
             _ => {}
         }
@@ -176,7 +185,7 @@ impl Turn {
         };
         if let Some(since) = self.rests_since {
             let quiet = now.duration_since(self.last_record.max(since)) >= QUIET;
-            if (spoke && quiet) || now.duration_since(since) >= LAST_WORDS {
+            if self.read_to_end || (spoke && quiet) || now.duration_since(since) >= LAST_WORDS {
                 return Some(Outcome::Done);
             }
             return None;

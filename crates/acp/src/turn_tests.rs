@@ -71,7 +71,26 @@ fn a_turn_is_over_when_the_agent_rests_and_its_words_are_there() {
     watched.spoke = true;
     watched.activity("idle");
     assert_eq!(watched.after(0, None), None, "more may come");
-    assert_eq!(watched.after(1, None), Some(Outcome::Done));
+    assert_eq!(watched.after(2, None), Some(Outcome::Done));
+}
+
+#[test]
+fn a_transcript_that_has_the_end_is_not_waited_for() {
+    let mut watched = Watched::delivered();
+    watched.activity("reasoning");
+    watched.activity("idle");
+    assert_eq!(watched.after(0, None), None);
+    watched.record(
+        "observation.recorded",
+        &json!({
+            "id": missiond_core::ObservationId::generate(),
+            "execution": missiond_core::ExecutionId::generate(),
+            "key": "k", "source": "transcript", "confidence": "high",
+            "observed_at": "2026-01-04T12:00:00.000000Z",
+            "observed": { "fact": { "type": "turn", "payload": { "edge": "ended" } } },
+        }),
+    );
+    assert_eq!(watched.after(0, None), Some(Outcome::Done));
 }
 
 #[test]
@@ -108,7 +127,7 @@ fn a_message_that_waits_keeps_the_turn_open() {
     watched.activity("reasoning");
     watched.activity("idle");
     assert_eq!(watched.after(0, None), None);
-    assert_eq!(watched.after(1, None), Some(Outcome::Done));
+    assert_eq!(watched.after(2, None), Some(Outcome::Done));
 }
 
 #[test]
