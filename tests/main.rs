@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod acp;
 mod anomalies;
 mod attach;
 mod autopilot;

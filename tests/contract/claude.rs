@@ -1,9 +1,10 @@
 //! Claude Code.
 
 use missiond_model_server::{Api, Reply};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Agent, Cli, Clis, Control, KEY, MADE, NOWHERE, Room, platform};
+use crate::acp::Editor;
 
 #[test]
 fn claude_code_keeps_the_contract() {
@@ -32,6 +33,50 @@ fn a_daemon_that_takes_over_answers_what_the_launch_has_answered() {
     agent.wait_for_rest("It is a short one.");
     let asked = room.home.json(&["inbox", "--all"]);
     assert_eq!(asked["questions"], json!([]), "nobody was bothered");
+}
+
+#[test]
+fn claude_code_is_driven_by_an_editor() {
+    let Some((room, cli)) = prepared() else {
+        return;
+    };
+    let environment = room.environment().into_iter().chain(cli.environment);
+    let variables: Vec<_> = environment
+        .map(|(name, value)| format!("--env={name}={value}"))
+        .collect();
+    let mut args = vec!["--engine", "claude", "--trust", "--no-context"];
+    args.extend(variables.iter().map(String::as_str));
+    let mut editor = Editor::spawned(&room.home, &args);
+    editor.greet(&json!({}));
+    let session = editor.open_in(&room.path("work"));
+    let made = room.path("work").join("made.txt");
+    let write = json!({ "file_path": made, "content": MADE });
+    room.model
+        .reply(Reply::new().text("I write it.").call("Write", write));
+    room.model.reply(Reply::new().text("It was written."));
+    let prompt = editor.prompt(&session, "write the file");
+    let asked = editor.asked("session/request_permission");
+    assert!(asked.to_string().contains("made.txt"), "{asked}");
+    editor.choose(&asked, "allow_once");
+    assert_eq!(editor.stop(prompt), "end_turn");
+    assert_eq!(std::fs::read_to_string(made).unwrap(), MADE);
+    // Hooks and transcript both tell of the call: the editor hears of one.
+    let calls: Vec<_> = editor
+        .updates
+        .iter()
+        .filter(|update| update["sessionUpdate"] == "tool_call")
+        .collect();
+    assert_eq!(calls.len(), 1, "{:#?}", editor.updates);
+    assert_eq!(calls[0]["name"], "Write");
+    let id = &calls[0]["toolCallId"];
+    let of_call = editor.updates.iter().filter(|one| one["toolCallId"] == *id);
+    let last = of_call.filter_map(|one| one["status"].as_str()).next_back();
+    assert_eq!(last, Some("completed"), "{:#?}", editor.updates);
+    let title = format!("Write: {}", room.path("work/made.txt").display());
+    let titled = |one: &Value| one["toolCallId"] == *id && one["title"] == title;
+    assert!(editor.updates.iter().any(titled), "{:#?}", editor.updates);
+    let said: Vec<_> = editor.said().into_iter().map(|(_, words)| words).collect();
+    assert_eq!(said, ["I write it.", "It was written."]);
 }
 
 /// A room with Claude Code in it, past its first start.

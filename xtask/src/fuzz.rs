@@ -15,6 +15,8 @@ const TARGETS: &[&str] = &[
     "journal_line",
     "task_files",
     "mcp_wire",
+    "acp",
+    "control",
     "knowledge",
     "transcripts",
     "diff_text",

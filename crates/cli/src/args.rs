@@ -1,5 +1,6 @@
 //! The command line: every command, flag and example.
 
+mod acp;
 mod attention;
 mod autopilot;
 mod code;
@@ -34,6 +35,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use missiond_core::IncidentId;
 
 use crate::failure::EXIT_CODES;
+pub(crate) use acp::AcpArgs;
 pub(crate) use attention::{
     AnswerArgs, DismissArgs, InboxArgs, PermissionAddArgs, PermissionCommand, PermissionTestArgs,
 };
@@ -336,6 +338,15 @@ Examples:
     Conversation(ConversationCommand),
     /// Other people's MCP servers: list, call, add, import.
     Mcp(McpArgs),
+    /// Be the agent of your editor: it drives agents here by the Agent Client Protocol.
+    #[command(after_help = "\
+An editor starts it and speaks JSON lines with it. Agents outlive the editor.
+
+Examples:
+  mission acp
+  mission acp --engine codex
+  mission acp --engine rehearsal -- hello")]
+    Acp(AcpArgs),
     /// Be the process above an MCP server; started by whoever keeps it.
     #[command(hide = true)]
     McpKeep(KeepArgs),

@@ -32,8 +32,9 @@ const WIRE_TYPES: [&str; 2] = ["missiond_api", "operations"];
 /// The crates that may name them beside the one that declares them: the one that
 /// answers operations, and those that present or call them. Components below have
 /// types of their own.
-const MAY_NAME_WIRE_TYPES: [&str; 7] = [
+const MAY_NAME_WIRE_TYPES: [&str; 8] = [
     "mission",
+    "missiond-acp",
     "missiond-bench",
     "missiond-console",
     "missiond-mcp",

@@ -46,6 +46,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "doctor",
             "config",
             "mcp",
+            "acp",
             "model",
             "token",
             "daemon",

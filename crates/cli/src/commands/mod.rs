@@ -1,5 +1,6 @@
 //! The commands. Each asks the daemon and shows the answer; none decides.
 
+mod acp;
 mod agent_link;
 mod attach;
 mod attention;
@@ -119,6 +120,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Conversation(command) => conversation::run(command, &reach, output),
         Command::Kb(command) => kb::run(command, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),
+        Command::Acp(args) => acp::run(args, &reach, output),
         Command::Mcp(args) => mcp::run(args, &reach, output),
         Command::Rehearse(_) | Command::Hook(_) | Command::Demo(_) | Command::McpKeep(_) => {
             Ok(ExitCode::SUCCESS)
