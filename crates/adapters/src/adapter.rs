@@ -23,7 +23,7 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
 
     /// By what it is driven in structure; none where a CLI has no protocol, or one that
     /// was not proven with the real program.
-    fn structured(&self) -> Option<StructuredOffer> {
+    fn structured(&self) -> Option<StructuredOffer<'_>> {
         None
     }
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use missiond_core::{CliEngine, ToolOutcome};
+use missiond_core::{CliEngine, Controller, ToolOutcome};
 use serde_json::{Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
+use crate::detect::find_program;
 use crate::launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
 use crate::native_context::{InstructionFiles, NativeContext};
 use crate::personal_transcripts::{self, PersonalTranscript, TranscriptOrigin};
@@ -14,6 +15,7 @@ use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport,
     StartupDialog, StartupQuestion, text,
 };
+use crate::structured::{ACP, ControlSetup, ResumeBy, StructuredOffer};
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
@@ -31,6 +33,9 @@ const HOOK_EVENTS: [&str; 8] = [
     "SubagentStop",
     "SessionEnd",
 ];
+
+/// The program that speaks the protocol for it.
+const ACP_ADAPTER: &str = "claude-agent-acp";
 
 /// A hook that takes longer is given up by the CLI; ours only hands over a line.
 const HOOK_SECONDS: u32 = 10;
@@ -57,17 +62,15 @@ impl Adapter for ClaudeCode {
     }
 
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {
+        if launch.controller == Controller::Structured {
+            return structured_plan(launch);
+        }
         let mut argv = vec![text(&launch.program)?];
         let mut files = Vec::new();
         if let Some(model) = &launch.model {
             argv.extend(["--model".to_owned(), model.clone()]);
         }
-        let mode = match launch.permission {
-            PermissionMode::Ask => "default",
-            PermissionMode::AcceptEdits => "acceptEdits",
-            PermissionMode::Plan => "plan",
-            PermissionMode::Bypass => "bypassPermissions",
-        };
+        let mode = mode(launch.permission);
         argv.extend(["--permission-mode".to_owned(), mode.to_owned()]);
         let id = match &launch.conversation {
             Conversation::New { id } => {
@@ -87,7 +90,7 @@ impl Adapter for ClaudeCode {
             // These options take any number of values: the form with `=` ends them.
             argv.push(format!("--mcp-config={}", text(&path)?));
             argv.push("--strict-mcp-config".to_owned());
-            argv.push(format!("--allowed-tools={}", allowed_tools(server)));
+            argv.push(format!("--allowed-tools={}", tool_names(server).join(",")));
             files.push(PlannedFile {
                 path,
                 contents: mcp_config(server)?,
@@ -111,6 +114,15 @@ impl Adapter for ClaudeCode {
             instructions: Instructions::given_if(launch.instructions.is_some()),
             signals: SignalTransport::of(launch.mcp.as_ref()),
             control: None,
+        })
+    }
+
+    fn structured(&self) -> Option<StructuredOffer<'_>> {
+        Some(StructuredOffer {
+            program: ACP_ADAPTER,
+            by: "claude-agent-acp",
+            install: Some("npm install -g @agentclientprotocol/claude-agent-acp"),
+            resume: ResumeBy::Resume,
         })
     }
 
@@ -194,6 +206,44 @@ impl Adapter for ClaudeCode {
     }
 }
 
+/// The program beside it that speaks the protocol and runs the CLI itself. It has no
+/// options: the model comes by a variable, the mode when the session is open.
+fn structured_plan(launch: &Launch) -> Result<LaunchPlan, PlanError> {
+    let mut argv = vec![text(&launch.program)?];
+    argv.extend(launch.extra.iter().cloned());
+    let mut environment = BTreeMap::new();
+    let path = launch.environment.get("PATH").map_or("", String::as_str);
+    // Otherwise it runs the one that came with it, of another version.
+    if let Some(installed) = find_program("claude", path) {
+        environment.insert("CLAUDE_CODE_EXECUTABLE".to_owned(), text(&installed)?);
+    }
+    if let Some(model) = &launch.model {
+        environment.insert("ANTHROPIC_MODEL".to_owned(), model.clone());
+    }
+    let mut setup = ControlSetup::new(ACP, launch, ResumeBy::Resume)?;
+    setup.mode = Some(mode(launch.permission).to_owned());
+    setup.own_tools = launch.mcp.as_ref().map(tool_names).unwrap_or_default();
+    Ok(LaunchPlan {
+        argv,
+        environment,
+        files: Vec::new(),
+        links: Vec::new(),
+        conversation: ConversationId::told_by_protocol(launch),
+        instructions: Instructions::before_if(launch.instructions.is_some()),
+        signals: SignalTransport::of(launch.mcp.as_ref()),
+        control: Some(setup),
+    })
+}
+
+fn mode(permission: PermissionMode) -> &'static str {
+    match permission {
+        PermissionMode::Ask => "default",
+        PermissionMode::AcceptEdits => "acceptEdits",
+        PermissionMode::Plan => "plan",
+        PermissionMode::Bypass => "bypassPermissions",
+    }
+}
+
 fn config_folder(variable: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
     Some(match variable("CLAUDE_CONFIG_DIR") {
         Some(folder) => folder.into(),
@@ -201,10 +251,9 @@ fn config_folder(variable: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
     })
 }
 
-fn allowed_tools(server: &McpServer) -> String {
+fn tool_names(server: &McpServer) -> Vec<String> {
     let tool = |tool: &String| format!("mcp__{}__{tool}", server.name);
-    let tools: Vec<_> = server.tools.iter().map(tool).collect();
-    tools.join(",")
+    server.tools.iter().map(tool).collect()
 }
 
 fn mcp_config(server: &McpServer) -> Result<String, PlanError> {
@@ -306,6 +355,37 @@ fn of_assistant(entry: &Value) -> Vec<TranscriptFact> {
 mod tests {
     use super::*;
     use crate::fixture;
+
+    #[test]
+    fn over_the_protocol_the_installed_program_is_run() {
+        let place = tempfile::tempdir().unwrap();
+        let claude = place.path().join("claude");
+        std::fs::write(&claude, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(&claude, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+        let path = place.path().display().to_string();
+        let launch = Launch {
+            controller: Controller::Structured,
+            permission: PermissionMode::AcceptEdits,
+            environment: [("PATH".to_owned(), path)].into(),
+            ..fixture::launch("/usr/bin/claude-agent-acp")
+        };
+        let plan = ClaudeCode.plan(&launch).unwrap();
+        assert_eq!(plan.argv, ["/usr/bin/claude-agent-acp"]);
+        let variables: Vec<_> = plan.environment.into_iter().collect();
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(
+            variables,
+            [
+                pair("ANTHROPIC_MODEL", "best"),
+                pair("CLAUDE_CODE_EXECUTABLE", claude.to_str().unwrap()),
+            ]
+        );
+        let control = plan.control.unwrap();
+        assert_eq!(control.mode.as_deref(), Some("acceptEdits"));
+        assert_eq!(control.own_tools[0], "mcp__mission-execution__progress");
+        assert_eq!(plan.conversation, ConversationId::ToldLater);
+    }
 
     #[test]
     fn a_full_launch_is_equipped_by_files() {

@@ -91,7 +91,7 @@ impl Adapter for Codex {
         })
     }
 
-    fn structured(&self) -> Option<StructuredOffer> {
+    fn structured(&self) -> Option<StructuredOffer<'_>> {
         Some(StructuredOffer {
             program: "codex",
             by: "codex app-server",

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use missiond_core::{CliEngine, ToolOutcome};
+use missiond_core::{CliEngine, Controller, ToolOutcome};
 use serde_json::{Map, Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
@@ -19,6 +19,7 @@ use crate::plan::{
     SignalTransport, StartupDialog, StartupQuestion, text,
 };
 use crate::recent_files::recent_files;
+use crate::structured::{ACP, ControlSetup, ResumeBy, StructuredOffer};
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
@@ -88,14 +89,21 @@ impl Adapter for GeminiCli {
         if launch.trust_folder {
             argv.push("--skip-trust".to_owned());
         }
-        let id = match &launch.conversation {
-            Conversation::New { id } => {
-                argv.extend(["--session-id".to_owned(), id.clone()]);
-                id
+        let (control, conversation) = match launch.controller {
+            Controller::Terminal => {
+                let (flag, id) = match &launch.conversation {
+                    Conversation::New { id } => ("--session-id", id),
+                    Conversation::Resume { id } => ("--resume", id),
+                };
+                argv.extend([flag.to_owned(), id.clone()]);
+                (None, ConversationId::Given(id.clone()))
             }
-            Conversation::Resume { id } => {
-                argv.extend(["--resume".to_owned(), id.clone()]);
-                id
+            Controller::Structured => {
+                argv.push("--acp".to_owned());
+                let mut setup = ControlSetup::new(ACP, launch, ResumeBy::Load)?;
+                // It comes with our home, where it can be said that it is trusted.
+                setup.session.mcp_servers.clear();
+                (Some(setup), ConversationId::told_by_protocol(launch))
             }
         };
         argv.extend(launch.extra.iter().cloned());
@@ -104,17 +112,27 @@ impl Adapter for GeminiCli {
             environment: BTreeMap::new(),
             files: Vec::new(),
             links: Vec::new(),
-            conversation: ConversationId::Given(id.clone()),
+            conversation,
             instructions: Instructions::given_if(launch.instructions.is_some()),
             signals: SignalTransport::of(launch.mcp.as_ref()),
-            control: None,
+            control,
         };
         let needs_home =
-            launch.mcp.is_some() || launch.hooks.is_some() || launch.instructions.is_some();
+            launch.mcp.is_some() || hooks(launch).is_some() || launch.instructions.is_some();
         if needs_home {
             own_home(launch, &mut plan)?;
         }
         Ok(plan)
+    }
+
+    /// Older versions know the option as `--experimental-acp` only.
+    fn structured(&self) -> Option<StructuredOffer<'_>> {
+        Some(StructuredOffer {
+            program: "gemini",
+            by: "gemini --acp",
+            install: None,
+            resume: ResumeBy::Load,
+        })
     }
 
     fn exit_command(&self) -> Option<&'static str> {
@@ -242,6 +260,12 @@ fn of_answer(entry: &Value, said: Option<String>) -> Vec<TranscriptFact> {
     facts
 }
 
+/// A protocol tells what hooks would.
+fn hooks(launch: &Launch) -> Option<&HookCommand> {
+    let is_terminal = launch.controller == Controller::Terminal;
+    launch.hooks.as_ref().filter(|_| is_terminal)
+}
+
 fn own_home(launch: &Launch, plan: &mut LaunchPlan) -> Result<(), PlanError> {
     let engine = CliEngine::Gemini;
     let variable = |name: &str| launch.environment.get(name).cloned();
@@ -255,7 +279,7 @@ fn own_home(launch: &Launch, plan: &mut LaunchPlan) -> Result<(), PlanError> {
             json!({ "command": text(&server.command)?, "args": server.args, "trust": true });
         member(&mut settings, "mcpServers").insert(server.name.clone(), entry);
     }
-    if let Some(hooks) = &launch.hooks {
+    if let Some(hooks) = hooks(launch) {
         add_hooks(member(&mut settings, "hooks"), hooks);
     }
     plan.files.push(PlannedFile {
@@ -393,6 +417,24 @@ fn chat_id(path: &Path) -> Option<String> {
 mod tests {
     use super::*;
     use crate::fixture;
+
+    #[test]
+    fn over_the_protocol_its_home_names_the_server_and_no_hooks() {
+        let place = tempfile::tempdir().unwrap();
+        let home = place.path().display().to_string();
+        let launch = Launch {
+            controller: Controller::Structured,
+            environment: [("HOME".to_owned(), home)].into(),
+            ..fixture::launch("gemini")
+        };
+        let plan = GeminiCli.plan(&launch).unwrap();
+        assert_eq!(plan.argv.last().map(String::as_str), Some("--acp"));
+        let settings: Value = serde_json::from_str(&plan.files[0].contents).unwrap();
+        assert_eq!(settings["mcpServers"]["mission-execution"]["trust"], true);
+        assert_eq!(settings["hooks"], Value::Null);
+        assert!(plan.control.unwrap().session.mcp_servers.is_empty());
+        assert_eq!(plan.conversation, ConversationId::ToldLater);
+    }
 
     #[test]
     fn a_full_launch_has_a_home_of_its_own_with_all_of_the_persons() {

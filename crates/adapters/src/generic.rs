@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use missiond_core::CliEngine;
+use missiond_core::{CliEngine, Controller};
 
 use crate::adapter::{Adapter, ProgramSource};
 use crate::launch::{Conversation, Launch, PermissionMode};
@@ -39,6 +39,9 @@ impl Adapter for Generic {
 
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {
         let engine = self.engine.clone();
+        if launch.controller == Controller::Structured {
+            return Err(PlanError::TerminalOnly { engine });
+        }
         if let Some(server) = &launch.mcp {
             return Err(PlanError::Mcp {
                 engine,
@@ -85,36 +88,41 @@ mod tests {
 
     #[test]
     fn what_it_cannot_do_stops_the_launch() {
-        let generic = Generic::new("aider".parse().unwrap());
+        let generic = Generic::new("mytool".parse().unwrap());
         let refused = |launch: Launch| generic.plan(&launch).unwrap_err().to_string();
         assert_eq!(
-            refused(fixture::launch("aider")),
-            "aider cannot be given the MCP server mission-execution: it has no adapter that knows \
+            refused(fixture::launch("mytool")),
+            "mytool cannot be given the MCP server mission-execution: it has no adapter that knows \
              how; use stdout markers"
         );
         let id = "x".to_owned();
         let resumed = Launch {
             conversation: Conversation::Resume { id },
-            ..fixture::bare("aider")
+            ..fixture::bare("mytool")
         };
         assert!(refused(resumed).contains("cannot go on with the conversation `x`"));
         let bypass = Launch {
             permission: PermissionMode::Bypass,
-            ..fixture::bare("aider")
+            ..fixture::bare("mytool")
         };
         assert!(refused(bypass).contains("has no permission mode `bypass`"));
+        let structured = Launch {
+            controller: Controller::Structured,
+            ..fixture::bare("mytool")
+        };
+        assert!(refused(structured).contains("driven by its terminal"));
     }
 
     #[test]
     fn the_program_is_run_as_it_is() {
-        let generic = Generic::new("aider".parse().unwrap());
+        let generic = Generic::new("mytool".parse().unwrap());
         let launch = Launch {
             extra: vec!["--no-git".to_owned()],
             instructions: Some("Report.".to_owned()),
-            ..fixture::bare("aider")
+            ..fixture::bare("mytool")
         };
         let plan = generic.plan(&launch).unwrap();
-        assert_eq!(plan.argv, ["aider", "--no-git"]);
+        assert_eq!(plan.argv, ["mytool", "--no-git"]);
         assert_eq!(plan.instructions, Instructions::BeforeFirstPrompt);
         assert_eq!(plan.signals, SignalTransport::StdoutMarker);
     }

@@ -9,7 +9,8 @@ use missiond_core::Controller;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     pub controller: Controller,
-    /// The program as it was detected.
+    /// The program as it was detected; for a structured controller the one of the
+    /// adapter's [`StructuredOffer`](crate::StructuredOffer).
     pub program: PathBuf,
     pub cwd: PathBuf,
     /// What the program will find in its environment.

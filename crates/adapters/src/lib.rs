@@ -8,8 +8,10 @@
 //! here.
 
 mod adapter;
+mod aider;
 mod claude;
 mod codex;
+mod copilot;
 mod detect;
 mod equipment;
 #[cfg(test)]
@@ -25,6 +27,7 @@ mod opencode;
 mod opencode_rows;
 mod personal_transcripts;
 mod plan;
+mod qwen;
 mod recent_files;
 mod records;
 mod rehearsal;
@@ -61,6 +64,9 @@ pub fn adapter(engine: &CliEngine) -> Box<dyn Adapter> {
         CliEngine::Codex => Box::new(codex::Codex),
         CliEngine::Gemini => Box::new(gemini::GeminiCli),
         CliEngine::OpenCode => Box::new(opencode::OpenCode),
+        CliEngine::Copilot => Box::new(copilot::Copilot),
+        CliEngine::Qwen => Box::new(qwen::QwenCode),
+        CliEngine::Aider => Box::new(aider::Aider),
         CliEngine::Other(_) if engine.name() == rehearsal::ENGINE => {
             Box::new(rehearsal::Rehearsal::new(engine.clone()))
         }
@@ -70,11 +76,15 @@ pub fn adapter(engine: &CliEngine) -> Box<dyn Adapter> {
 
 /// The engines with an adapter of their own.
 #[must_use]
-pub fn known_engines() -> [CliEngine; 4] {
-    [
+pub fn known_engines() -> &'static [CliEngine] {
+    const KNOWN: &[CliEngine] = &[
         CliEngine::Claude,
         CliEngine::Codex,
         CliEngine::Gemini,
         CliEngine::OpenCode,
-    ]
+        CliEngine::Copilot,
+        CliEngine::Qwen,
+        CliEngine::Aider,
+    ];
+    KNOWN
 }

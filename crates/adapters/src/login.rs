@@ -50,17 +50,33 @@ pub fn login_state(engine: &CliEngine, variables: &Variables<'_>) -> LoginState 
                 "opencode/auth.json",
             )],
         ),
-        CliEngine::Other(_) => return LoginState::Unknown,
+        CliEngine::Copilot => (
+            &[
+                "COPILOT_GITHUB_TOKEN",
+                "GH_TOKEN",
+                "GITHUB_TOKEN",
+                "COPILOT_PROVIDER_BASE_URL",
+            ],
+            // Where it keeps its log-in is the system's.
+            Vec::new(),
+        ),
+        CliEngine::Qwen => (
+            &["OPENAI_API_KEY", "DASHSCOPE_API_KEY"],
+            vec![under(variables, "", ".qwen", "oauth_creds.json")],
+        ),
+        // Any of a hundred providers, by a variable or a file of its own.
+        CliEngine::Aider | CliEngine::Other(_) => return LoginState::Unknown,
     };
     let set = |name: &&str| variables(name).is_some_and(|value| !value.is_empty());
     let there = |file: &PathBuf| std::fs::metadata(file).is_ok_and(|found| found.len() > 0);
     if keys.iter().any(set) || files.iter().flatten().any(there) {
         return LoginState::Known;
     }
-    // One keeps it with the system, the other works with models that want none.
+    // Some keep it with the system or in their settings, others work with models that
+    // want none.
     let elsewhere = match engine {
         CliEngine::Claude => cfg!(target_os = "macos"),
-        CliEngine::OpenCode => true,
+        CliEngine::OpenCode | CliEngine::Copilot | CliEngine::Qwen => true,
         _ => false,
     };
     if elsewhere || files.iter().all(Option::is_none) {
@@ -91,6 +107,9 @@ pub fn install_command(engine: &CliEngine) -> Option<&'static str> {
         CliEngine::Codex => Some("npm install -g @openai/codex"),
         CliEngine::Gemini => Some("npm install -g @google/gemini-cli"),
         CliEngine::OpenCode => Some("npm install -g opencode-ai"),
+        CliEngine::Copilot => Some("npm install -g @github/copilot"),
+        CliEngine::Qwen => Some("npm install -g @qwen-code/qwen-code"),
+        CliEngine::Aider => Some("pipx install aider-chat"),
         CliEngine::Other(_) => None,
     }
 }
@@ -116,7 +135,7 @@ mod tests {
             login_state(&CliEngine::OpenCode, &none),
             LoginState::Unknown
         );
-        let other = "aider".parse::<CliEngine>().unwrap();
+        let other = "mytool".parse::<CliEngine>().unwrap();
         assert_eq!(login_state(&other, &none), LoginState::Unknown);
         let key = variables(Some("OPENAI_API_KEY"));
         assert_eq!(login_state(&CliEngine::Codex, &key), LoginState::Known);

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use missiond_core::{CliEngine, ToolOutcome};
+use missiond_core::{CliEngine, Controller, ToolOutcome};
 use serde_json::{Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
@@ -14,6 +14,7 @@ use crate::personal_transcripts::{MAX_TRANSCRIPTS, PersonalTranscript, Stamp, Tr
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport, text,
 };
+use crate::structured::{ACP, ControlSetup, ResumeBy, StructuredOffer};
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
@@ -58,30 +59,33 @@ impl Adapter for OpenCode {
 
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {
         let mut argv = vec![text(&launch.program)?];
-        if let Some(model) = &launch.model {
-            argv.extend(["--model".to_owned(), model.clone()]);
-        }
-        let conversation = match &launch.conversation {
-            Conversation::New { .. } => ConversationId::ToldLater,
-            Conversation::Resume { id } => {
-                argv.extend(["--session".to_owned(), id.clone()]);
-                ConversationId::Given(id.clone())
-            }
-        };
-        match launch.permission {
-            PermissionMode::Plan => argv.extend(["--agent".to_owned(), "plan".to_owned()]),
-            PermissionMode::Bypass => argv.push("--auto".to_owned()),
-            PermissionMode::Ask | PermissionMode::AcceptEdits => {}
-        }
-        argv.extend(launch.extra.iter().cloned());
-
         let mut files = Vec::new();
         let mut config = json!({ "permission": permissions(launch.permission) });
+        let control = match launch.controller {
+            Controller::Terminal => {
+                argv.extend(terminal_words(launch));
+                None
+            }
+            Controller::Structured => {
+                argv.push("acp".to_owned());
+                if let Some(model) = &launch.model {
+                    config["model"] = json!(model);
+                }
+                let mut setup = ControlSetup::new(ACP, launch, ResumeBy::Resume)?;
+                let is_plan = launch.permission == PermissionMode::Plan;
+                setup.mode = Some(if is_plan { "plan" } else { "build" }.to_owned());
+                Some(setup)
+            }
+        };
+        argv.extend(launch.extra.iter().cloned());
         if let Some(server) = &launch.mcp {
-            let mut command = vec![text(&server.command)?];
-            command.extend(server.args.iter().cloned());
-            config["mcp"][&server.name] =
-                json!({ "type": "local", "command": command, "enabled": true });
+            // Over the protocol the session names it.
+            if control.is_none() {
+                let mut command = vec![text(&server.command)?];
+                command.extend(server.args.iter().cloned());
+                config["mcp"][&server.name] =
+                    json!({ "type": "local", "command": command, "enabled": true });
+            }
             config["permission"][format!("{}_*", server.name)] = json!("allow");
         }
         if let Some(instructions) = &launch.instructions {
@@ -103,10 +107,19 @@ impl Adapter for OpenCode {
             environment: environment.into(),
             files,
             links: Vec::new(),
-            conversation,
+            conversation: ConversationId::told_by_protocol(launch),
             instructions: Instructions::given_if(launch.instructions.is_some()),
             signals: SignalTransport::of(launch.mcp.as_ref()),
-            control: None,
+            control,
+        })
+    }
+
+    fn structured(&self) -> Option<StructuredOffer<'_>> {
+        Some(StructuredOffer {
+            program: "opencode",
+            by: "opencode acp",
+            install: None,
+            resume: ResumeBy::Resume,
         })
     }
 
@@ -189,6 +202,22 @@ impl Adapter for OpenCode {
     }
 }
 
+fn terminal_words(launch: &Launch) -> Vec<String> {
+    let mut words = Vec::new();
+    if let Some(model) = &launch.model {
+        words.extend(["--model".to_owned(), model.clone()]);
+    }
+    if let Conversation::Resume { id } = &launch.conversation {
+        words.extend(["--session".to_owned(), id.clone()]);
+    }
+    match launch.permission {
+        PermissionMode::Plan => words.extend(["--agent".to_owned(), "plan".to_owned()]),
+        PermissionMode::Bypass => words.push("--auto".to_owned()),
+        PermissionMode::Ask | PermissionMode::AcceptEdits => {}
+    }
+    words
+}
+
 pub(crate) fn outcome_of(state: &Value) -> ToolOutcome {
     const DENIED: &str = "The user rejected permission";
     match state["status"].as_str() {
@@ -263,6 +292,24 @@ mod tests {
                 "instructions": ["/run/launch/instructions.md"],
             })
         );
+    }
+
+    #[test]
+    fn over_the_protocol_model_and_permissions_stay_in_the_configuration() {
+        let launch = Launch {
+            controller: Controller::Structured,
+            permission: PermissionMode::AcceptEdits,
+            ..fixture::launch("opencode")
+        };
+        let plan = OpenCode.plan(&launch).unwrap();
+        assert_eq!(plan.argv, ["opencode", "acp"]);
+        let config: Value = serde_json::from_str(&plan.files[1].contents).unwrap();
+        assert_eq!(config["model"], "best");
+        assert_eq!(config["mcp"], Value::Null);
+        assert_eq!(config["permission"]["mission-execution_*"], "allow");
+        let control = plan.control.unwrap();
+        assert_eq!(control.mode.as_deref(), Some("build"));
+        assert_eq!(control.session.mcp_servers.len(), 1);
     }
 
     #[test]

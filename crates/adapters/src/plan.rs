@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use missiond_core::CliEngine;
 use serde::{Deserialize, Serialize};
 
-use crate::launch::McpServer;
+use crate::launch::{Conversation, Launch, McpServer};
 use crate::structured::ControlSetup;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +56,16 @@ pub enum ConversationId {
     ToldLater,
 }
 
+impl ConversationId {
+    /// A protocol names a new session itself.
+    pub(crate) fn told_by_protocol(launch: &Launch) -> Self {
+        match &launch.conversation {
+            Conversation::New { .. } => Self::ToldLater,
+            Conversation::Resume { id } => Self::Given(id.clone()),
+        }
+    }
+}
+
 /// How the agent learns its instructions. The prompt itself is always typed, so
 /// that its arrival can be confirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +88,14 @@ pub enum SignalTransport {
 impl Instructions {
     pub(crate) fn given_if(wanted: bool) -> Self {
         if wanted { Self::Given } else { Self::Absent }
+    }
+
+    pub(crate) fn before_if(wanted: bool) -> Self {
+        if wanted {
+            Self::BeforeFirstPrompt
+        } else {
+            Self::Absent
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use missiond_core::CliEngine;
+use missiond_core::{CliEngine, Controller};
 use serde_json::json;
 
 use crate::adapter::{Adapter, FoundTranscript, ProgramSource, TranscriptSearch};
@@ -12,6 +12,7 @@ use crate::launch::{Conversation, Launch, PermissionMode};
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport, text,
 };
+use crate::structured::{ACP, ControlSetup, ResumeBy, StructuredOffer};
 use crate::transcript::{TranscriptFact, TranscriptMemory};
 
 pub(crate) const ENGINE: &str = "rehearsal";
@@ -56,18 +57,28 @@ impl Adapter for Rehearsal {
         };
         let mut argv = vec![text(&launch.program)?, "rehearse".to_owned()];
         argv.extend(extra.iter().cloned());
+        let control = match launch.controller {
+            Controller::Terminal => None,
+            Controller::Structured => {
+                argv.push("--acp".to_owned());
+                Some(ControlSetup::new(ACP, launch, ResumeBy::Resume)?)
+            }
+        };
         let id = match &launch.conversation {
             Conversation::New { id } => {
                 argv.extend(["--session-id".to_owned(), id.clone()]);
                 id
             }
             Conversation::Resume { id } => {
-                argv.extend(["--resume".to_owned(), id.clone()]);
+                // Over the protocol it is asked for there.
+                if control.is_none() {
+                    argv.extend(["--resume".to_owned(), id.clone()]);
+                }
                 id
             }
         };
         let mut files = Vec::new();
-        if let Some(server) = &launch.mcp {
+        if let Some(server) = launch.mcp.as_ref().filter(|_| control.is_none()) {
             let path = launch.folder.join("mcp.json");
             argv.extend(["--mcp-config".to_owned(), text(&path)?]);
             let entry = json!({ "command": text(&server.command)?, "args": server.args });
@@ -88,7 +99,16 @@ impl Adapter for Rehearsal {
                 None => Instructions::Absent,
             },
             signals: SignalTransport::of(launch.mcp.as_ref()),
-            control: None,
+            control,
+        })
+    }
+
+    fn structured(&self) -> Option<StructuredOffer<'_>> {
+        Some(StructuredOffer {
+            program: "mission",
+            by: "mission rehearse --acp",
+            install: None,
+            resume: ResumeBy::Resume,
         })
     }
 
@@ -121,6 +141,8 @@ impl Adapter for Rehearsal {
 
 #[cfg(test)]
 mod tests {
+    use missiond_control::SessionChoice;
+
     use super::*;
     use crate::fixture;
 
@@ -150,5 +172,36 @@ mod tests {
         assert_eq!(planned(&["hello", "--speed", "5"]), expected);
         let whole = ["mission", "rehearse", "hello", "--speed", "5"];
         assert_eq!(planned(&whole), expected);
+    }
+
+    #[test]
+    fn over_the_protocol_its_session_names_the_server() {
+        let rehearsal = Rehearsal::new(ENGINE.parse().unwrap());
+        let mut launch = Launch {
+            controller: Controller::Structured,
+            extra: vec!["hello".to_owned()],
+            ..fixture::launch("/opt/mission")
+        };
+        let plan = rehearsal.plan(&launch).unwrap();
+        let id = fixture::CONVERSATION;
+        let words = [
+            "/opt/mission",
+            "rehearse",
+            "hello",
+            "--acp",
+            "--session-id",
+            id,
+        ];
+        assert_eq!(plan.argv, words);
+        assert!(plan.files.is_empty());
+        let session = plan.control.unwrap().session;
+        assert_eq!(session.what, SessionChoice::New);
+        assert_eq!(session.mcp_servers.len(), 1);
+
+        launch.conversation = Conversation::Resume { id: id.to_owned() };
+        let plan = rehearsal.plan(&launch).unwrap();
+        assert_eq!(plan.argv, words[..4]);
+        let session = plan.control.unwrap().session;
+        assert_eq!(session.what, SessionChoice::Resume(id.to_owned()));
     }
 }

@@ -1,22 +1,29 @@
 //! How a CLI is driven by its own protocol, as data: the next daemon reads it back and
 //! goes on with the same conversation.
 
-use missiond_control::{Dialect, McpServer as ControlServer, OpenSession, Options, SessionChoice};
+use missiond_control::{
+    AcpVersion, Dialect, McpServer as ControlServer, OpenSession, Options, SessionChoice,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::launch::{Conversation, Launch, McpServer};
 use crate::plan::{PlanError, text};
 
+/// The protocol most CLIs speak. Its second version is a draft that none has.
+pub(crate) const ACP: Dialect = Dialect::Acp {
+    newest: AcpVersion::V1,
+};
+
 /// By what a CLI is driven in structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StructuredOffer {
+pub struct StructuredOffer<'a> {
     /// The file name of the program that speaks the protocol: the CLI itself, or an
     /// adapter that is installed beside it.
-    pub program: &'static str,
+    pub program: &'a str,
     /// In words, for a person.
-    pub by: &'static str,
+    pub by: &'a str,
     /// What it is installed with, where it is not part of the CLI.
-    pub install: Option<&'static str>,
+    pub install: Option<&'a str>,
     /// Whether an earlier conversation can be taken up by its id.
     pub resume: ResumeBy,
 }
@@ -43,6 +50,10 @@ pub struct ControlSetup {
     pub mode: Option<String>,
     #[serde(default)]
     pub model: Option<String>,
+    /// Tools of our own server, as the engine names them. It asks about them, because it
+    /// cannot be told before; whoever is asked allows them.
+    #[serde(default)]
+    pub own_tools: Vec<String>,
 }
 
 impl ControlSetup {
@@ -70,6 +81,7 @@ impl ControlSetup {
             },
             mode: None,
             model: None,
+            own_tools: Vec::new(),
         })
     }
 

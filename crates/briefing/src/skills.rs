@@ -88,12 +88,11 @@ pub(super) async fn list(cwd: PathBuf) -> Result<SkillListing, BriefingError> {
 
 fn listing(found: FoundSkills, directory: &WorkingDirectory) -> SkillListing {
     let read_by = |file: &SkillFile| {
-        let engines = known_engines().into_iter();
-        let reads = |engine: &CliEngine| {
+        let reads = |engine: &&CliEngine| {
             let own = adapter(engine).native_context();
             reads(&own, &file.path, directory)
         };
-        engines.filter(reads).collect()
+        known_engines().iter().filter(reads).cloned().collect()
     };
     let listed = |file: SkillFile| ListedSkill {
         read_by: read_by(&file),

@@ -15,6 +15,9 @@ pub enum CliEngine {
     Gemini,
     Codex,
     OpenCode,
+    Copilot,
+    Qwen,
+    Aider,
     Other(EngineName),
 }
 
@@ -49,6 +52,9 @@ impl CliEngine {
             Self::Gemini => "gemini",
             Self::Codex => "codex",
             Self::OpenCode => "opencode",
+            Self::Copilot => "copilot",
+            Self::Qwen => "qwen",
+            Self::Aider => "aider",
             Self::Other(name) => &name.0,
         }
     }
@@ -63,6 +69,9 @@ impl FromStr for CliEngine {
             "gemini" => Ok(Self::Gemini),
             "codex" => Ok(Self::Codex),
             "opencode" => Ok(Self::OpenCode),
+            "copilot" => Ok(Self::Copilot),
+            "qwen" => Ok(Self::Qwen),
+            "aider" => Ok(Self::Aider),
             other => {
                 let allowed =
                     |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_.".contains(&b);
@@ -108,10 +117,13 @@ mod tests {
             CliEngine::Gemini,
             CliEngine::Codex,
             CliEngine::OpenCode,
+            CliEngine::Copilot,
+            CliEngine::Qwen,
+            CliEngine::Aider,
         ] {
             assert_eq!(engine.name().parse(), Ok(engine));
         }
-        assert!(matches!("qwen".parse(), Ok(CliEngine::Other(_))));
+        assert!(matches!("goose".parse(), Ok(CliEngine::Other(_))));
     }
 
     #[test]

@@ -20,7 +20,9 @@ pub(super) fn register(operations: &mut Operations) {
 
 async fn list(call: Call, _: NoParams) -> Result<EnginePage, ApiError> {
     // Each takes seconds to say who it is.
-    let looks = known_engines().map(|engine| blocking(move || look(&engine)));
+    let looks = known_engines()
+        .iter()
+        .map(|engine| blocking(move || look(engine)));
     Ok(EnginePage {
         engines: join_all(looks).await,
         default: call.daemon.config().autopilot.engine.clone(),

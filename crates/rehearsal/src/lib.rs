@@ -1,11 +1,13 @@
-//! The rehearsal agent: a terminal agent that follows a script.
+//! The rehearsal agent: an agent CLI that follows a script.
 //!
-//! It draws what agent CLIs draw and does what they do (thinks, streams, asks
+//! It draws what agent CLIs draw, or says it by the protocol they offer beside their
+//! terminal, and does what they do (thinks, streams, asks
 //! permission, runs commands, edits files, calls MCP tools, fails, crashes), but
 //! asks no model and needs no key and no network. It serves demonstrations and
 //! the tests of whatever watches agents, and says on its screen that it is a
 //! rehearsal. The same script at the same speed always takes the same steps.
 
+mod acp;
 mod agent;
 mod draft;
 mod keys;
@@ -13,6 +15,7 @@ mod mcp;
 mod records;
 mod report;
 pub mod sample;
+mod screen;
 mod script;
 mod session;
 mod signal;
@@ -20,6 +23,8 @@ mod terminal;
 mod view;
 
 use std::path::PathBuf;
+
+use missiond_core::Controller;
 
 pub use mcp::{McpConfigError, McpError};
 pub use script::{
@@ -31,6 +36,9 @@ pub use signal::{SignalChannel, SignalError};
 
 /// How to rehearse.
 pub struct Options {
+    /// By keys in a terminal, or by the Agent Client Protocol over standard input and
+    /// output. Sessions are chosen over the protocol then; a new one has the id below.
+    pub controller: Controller,
     pub script: Script,
     /// How the script was named on the command line, to say how to resume.
     pub script_argument: String,
@@ -39,12 +47,12 @@ pub struct Options {
     pub session_dir: PathBuf,
     /// JSON lines of what was said; beside the session when left out.
     pub transcript: Option<PathBuf>,
-    /// JSON lines of the state the agent is truly in.
+    /// JSON lines of the state the agent is truly in, as its terminal shows it.
     pub truth: Option<PathBuf>,
     /// MCP servers, in the shape of `.mcp.json`.
     pub mcp_config: Option<PathBuf>,
     pub speed: Speed,
-    /// A prompt to begin with.
+    /// A prompt to begin with, in a terminal.
     pub prompt: Option<String>,
     /// Where signals go, in place of an MCP tool.
     pub signals: Option<Box<dyn SignalChannel>>,
@@ -110,8 +118,13 @@ pub fn run(options: Options) -> Result<u8, RehearsalError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let ended = runtime.block_on(agent::rehearse(options));
-    // The thread that reads keys cannot be woken and is left behind.
+    let ended = runtime.block_on(async {
+        match options.controller {
+            Controller::Terminal => screen::rehearse(options).await,
+            Controller::Structured => acp::rehearse(options).await,
+        }
+    });
+    // The thread that reads input cannot be woken and is left behind.
     runtime.shutdown_background();
     ended
 }

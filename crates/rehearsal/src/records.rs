@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::agent::ToolCall;
 use crate::script::Usage;
 use crate::session::SessionId;
 use crate::view::{Panel, Permission, View};
@@ -59,15 +60,10 @@ impl Transcript {
     }
 
     /// A tool call and its result.
-    pub(crate) fn tool(
-        &mut self,
-        name: &str,
-        input: &Value,
-        result: &ToolResult,
-    ) -> io::Result<()> {
-        let id = format!("tool_{}", Uuid::now_v7().simple());
-        let call = json!([{"type": "tool_use", "id": id, "name": name, "input": input}]);
-        self.message("assistant", &call)?;
+    pub(crate) fn tool(&mut self, call: &ToolCall, result: &ToolResult) -> io::Result<()> {
+        let id = &call.id;
+        let used = json!([{"type": "tool_use", "id": id, "name": call.name, "input": call.input}]);
+        self.message("assistant", &used)?;
         let result = json!([{
             "type": "tool_result", "tool_use_id": id,
             "content": result.text, "is_error": result.is_error,

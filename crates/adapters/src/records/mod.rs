@@ -117,7 +117,7 @@ pub fn records(
         CliEngine::OpenCode => opencode::records(&line),
         // It writes the messages that Claude Code writes.
         CliEngine::Other(_) if engine.name() == crate::rehearsal::ENGINE => claude::records(&line),
-        CliEngine::Other(_) => Vec::new(),
+        CliEngine::Copilot | CliEngine::Qwen | CliEngine::Aider | CliEngine::Other(_) => Vec::new(),
     })
 }
 

@@ -17,6 +17,9 @@ pub(crate) struct RehearseArgs {
     /// Print a script that comes with the program, as a start for your own.
     #[arg(long, value_name = "NAME", conflicts_with = "script")]
     pub(crate) show: Option<String>,
+    /// Speak the Agent Client Protocol over standard input and output, without a terminal.
+    #[arg(long, conflicts_with_all = ["list", "show", "resume", "truth", "prompt"])]
+    pub(crate) acp: bool,
     /// How many times faster than written, from 0.01 to 1000.
     #[arg(long, default_value = "1", value_parser = speed)]
     pub(crate) speed: missiond_rehearsal::Speed,

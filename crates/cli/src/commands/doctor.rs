@@ -48,8 +48,8 @@ const LOW_DISK_BYTES: u64 = 500 * 1024 * 1024;
 pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
     // They take seconds to say who they are; the rest is looked at meanwhile.
     let agents: Vec<_> = known_engines()
-        .into_iter()
-        .map(|engine| std::thread::spawn(move || agent(&engine)))
+        .iter()
+        .map(|engine| std::thread::spawn(move || agent(engine)))
         .collect();
     let data = folder("data folder", reach.home.data_dir());
     let runtime = folder("runtime folder", reach.home.run_dir());

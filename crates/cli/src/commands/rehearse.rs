@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use missiond_api::Home;
-use missiond_core::ErrorCode;
+use missiond_core::{Controller, ErrorCode};
 use missiond_rehearsal::{
     Options, RehearsalError, Script, SessionChoice, SessionId, builtin_scripts,
 };
@@ -36,6 +36,11 @@ pub(super) fn run(args: RehearseArgs, output: &mut Output) -> Result<ExitCode, F
         None => Home::from_env()?.data_dir().join("rehearsals"),
     };
     let code = missiond_rehearsal::run(Options {
+        controller: if args.acp {
+            Controller::Structured
+        } else {
+            Controller::Terminal
+        },
         script: script(&argument)?,
         script_argument: argument,
         session: match args.resume {

@@ -93,10 +93,10 @@ impl Conversations {
 /// Every transcript there is. Blocks.
 fn listing() -> Vec<(CliEngine, PersonalTranscript)> {
     let environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let engines = known_engines().into_iter();
-    engines
+    known_engines()
+        .iter()
         .flat_map(|engine| {
-            let found = adapter(&engine).personal_transcripts(&environment);
+            let found = adapter(engine).personal_transcripts(&environment);
             found
                 .into_iter()
                 .map(move |transcript| (engine.clone(), transcript))

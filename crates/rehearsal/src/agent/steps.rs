@@ -9,28 +9,27 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use serde_json::{Value, json};
 
 use super::command::Running;
-use super::{Agent, Break};
+use super::{Agent, Asked, Break, Failed, FailureSort, Stage, ToolCall};
 use crate::records::ToolResult;
 use crate::script::{
     AfterRetries, Ask, Call, Edit, Failure, FileText, Run, Say, Signal, Step, Template,
 };
-use crate::view::{Activity, Answer, Block, Outcome, Permission, ToolBlock};
+use crate::view::{Activity, Answer, Outcome};
 
 /// What is done at once still shows for a moment.
 const TOOL_MOMENT: Duration = Duration::from_millis(300);
 /// How often a streamed answer grows.
 const STREAM_STEP: Duration = Duration::from_millis(40);
-/// Lines of a flood between two looks at the keyboard.
+/// Lines of a flood between two looks at what comes from outside.
 const FLOOD_CHUNK: u32 = 200;
 /// Lines of a command's output that the transcript keeps.
 const RECORDED_LINES: usize = 200;
 /// More of a file than this is not edited.
 const MAX_EDITED: u64 = 16 << 20;
 
-impl Agent {
+impl<S: Stage> Agent<S> {
     pub(super) fn steps<'a>(
         &'a mut self,
         steps: &'a [Step],
@@ -47,10 +46,17 @@ impl Agent {
     async fn step(&mut self, step: &Step) -> Result<(), Break> {
         match step {
             Step::Think(time) | Step::Sleep(time) => {
-                self.become_busy(Activity::Thinking);
+                self.stage.think()?;
                 self.pass(*time).await
             }
             Step::Say(say) => self.say(say).await,
+            Step::Plan(entries) => {
+                let filled: Vec<_> = entries
+                    .iter()
+                    .map(|(text, entry)| (self.fill(text), *entry))
+                    .collect();
+                Ok(self.stage.plan(&filled)?)
+            }
             Step::Ask(ask) => self.ask(ask).await,
             Step::Run(run) => self.run(run).await,
             Step::Write(file) => self.write(file).await,
@@ -58,25 +64,20 @@ impl Agent {
             Step::Edit(edit) => self.edit_file(edit).await,
             Step::Signal(signal) => self.signal(signal).await,
             Step::Call(call) => self.call(call).await,
-            Step::Question(question) => {
-                let question = self.fill(question);
-                self.variables.answer = self.ask_in_words(question).await?;
-                self.become_busy(Activity::Thinking);
-                Ok(())
-            }
+            Step::Question(question) => self.question(question).await,
             Step::Error(failure) => self.fail_and_retry(failure).await,
             Step::Usage(usage) => {
                 self.transcript.used(*usage)?;
-                Ok(())
+                Ok(self.stage.used(*usage)?)
             }
             Step::UsageLimit { resets } => {
                 let text = format!("Limit reached, resets {}", self.fill(resets));
-                Err(self.fail(text))
+                Err(self.fail(text, FailureSort::UsageLimit))
             }
             Step::Hang => {
-                self.become_busy(Activity::Thinking);
-                self.draw()?;
-                Err(self.hang().await)
+                self.stage.become_busy(Activity::Thinking)?;
+                self.stage.draw()?;
+                Err(self.stage.hang().await)
             }
             Step::Flood { lines, text } => self.flood(*lines, text).await,
             Step::Exit(code) => Err(Break::Exit(*code)),
@@ -90,62 +91,65 @@ impl Agent {
         }
     }
 
-    fn fill(&self, template: &Template) -> String {
-        template.fill(&self.variables)
-    }
-
     async fn say(&mut self, say: &Say) -> Result<(), Break> {
         let text = self.fill(&say.text);
-        self.become_busy(Activity::Responding);
-        self.view.push(Block::Said {
-            text: String::new(),
-            finished: false,
-        });
+        self.stage.become_busy(Activity::Responding)?;
         let at_once = (say.rate * self.speed * STREAM_STEP.as_secs_f64()).max(1.0) as usize;
         let pause = Duration::from_secs_f64(at_once as f64 / say.rate);
         let letters: Vec<char> = text.chars().collect();
+        let mut said = String::new();
         let mut streamed = Ok(());
         for piece in letters.chunks(at_once) {
-            if let Some((shown, _)) = self.view.unfinished_text() {
-                shown.extend(piece);
-            }
+            let piece: String = piece.iter().collect();
+            self.stage.say(&piece)?;
+            said.push_str(&piece);
             streamed = self.pass(pause).await;
             if streamed.is_err() {
                 break;
             }
         }
-        let mut said = String::new();
-        if let Some((shown, finished)) = self.view.unfinished_text() {
-            *finished = true;
-            said.clone_from(shown);
-        }
+        self.stage.end_saying();
         self.transcript.assistant_text(&said)?;
         streamed
     }
 
+    async fn question(&mut self, question: &Template) -> Result<(), Break> {
+        let question = self.fill(question);
+        if S::ANSWERS_ARE_PROMPTS {
+            self.transcript.assistant_text(&question)?;
+        }
+        self.variables.answer = self.stage.ask_in_words(question).await?;
+        if S::ANSWERS_ARE_PROMPTS {
+            self.transcript.prompt(&self.variables.answer)?;
+        }
+        Ok(self.stage.become_busy(Activity::Thinking)?)
+    }
+
     async fn ask(&mut self, ask: &Ask) -> Result<(), Break> {
+        let call = self.asked_call(ask);
         let answer = if self.session.is_allowed(&ask.tool) {
-            Answer::Allow
+            None
         } else {
-            let permission = Permission {
-                tool: ask.tool.clone(),
+            let asked = Asked {
+                call: &call,
                 args: self.fill(&ask.args),
                 question: self.fill(&ask.question),
-                mark: 0,
             };
-            self.ask_person(permission).await?
+            Some(self.stage.ask_permission(&asked).await?)
         };
-        self.become_busy(Activity::Thinking);
+        self.stage.become_busy(Activity::Thinking)?;
         match answer {
-            Answer::Allow => self.steps(&ask.allow).await,
-            Answer::Always => {
+            None => self.steps(&ask.allow).await,
+            Some(Answer::Allow) => self.allowed(call, &ask.allow).await,
+            Some(Answer::Always) => {
                 self.session.allow_always(&ask.tool);
-                self.steps(ask.always.as_ref().unwrap_or(&ask.allow)).await
+                let steps = ask.always.as_ref().unwrap_or(&ask.allow);
+                self.allowed(call, steps).await
             }
-            Answer::Deny => {
+            Some(Answer::Deny) => {
                 let text = format!("Denied: {}", ask.tool);
                 self.transcript.event("denied", &text)?;
-                self.view.push(Block::Notice(text));
+                self.stage.refuse_tool(&call)?;
                 match &ask.deny {
                     Some(steps) => self.steps(steps).await,
                     None => Err(Break::TurnEnds),
@@ -154,20 +158,26 @@ impl Agent {
         }
     }
 
+    async fn allowed(&mut self, call: ToolCall, steps: &[Step]) -> Result<(), Break> {
+        self.asked = Some(call);
+        self.steps(steps).await?;
+        // None of the steps was the call itself.
+        if let Some(call) = self.asked.take() {
+            let done = Outcome::Done(String::new());
+            self.stage.end_tool(&call, done, "")?;
+        }
+        Ok(())
+    }
+
     async fn run(&mut self, run: &Run) -> Result<(), Break> {
-        let argv: Vec<String> = run.argv.iter().map(|part| self.fill(part)).collect();
-        let cwd = match &run.cwd {
-            Some(cwd) => self.cwd.join(self.fill(cwd)),
-            None => self.cwd.clone(),
-        };
-        let shown = argv.join(" ");
-        let input = json!({"argv": argv, "cwd": cwd});
-        self.begin_tool("Run", &shown);
+        let (argv, cwd) = self.argv(run);
+        let call = self.run_call(run);
+        let call = self.begin_tool(call)?;
         let mut running = match Running::start(&argv, &cwd) {
             Ok(running) => running,
             Err(reason) => {
-                self.end_tool("Run", &input, Err(reason.clone()))?;
-                return Err(self.fail(format!("Error: {reason}")));
+                self.end_tool(&call, Err(reason.clone()))?;
+                return Err(self.fail(format!("Error: {reason}"), FailureSort::Error));
             }
         };
         let mut output = VecDeque::new();
@@ -176,12 +186,7 @@ impl Agent {
             if output.len() > RECORDED_LINES {
                 output.pop_front();
             }
-            if let Some(tool) = self.view.tool() {
-                tool.tail.push_back(line);
-                while tool.tail.len() > run.tail {
-                    tool.tail.pop_front();
-                }
-            }
+            self.stage.tool_line(line, run.tail);
         }
         let ended = self.while_working(running.wait()).await?;
         let ended = ended.map_err(|reason| Break::Failed(std::io::Error::other(reason).into()))?;
@@ -197,20 +202,24 @@ impl Agent {
             text: output,
             is_error,
         };
-        self.close_tool("Run", &input, outcome, &recorded)?;
+        self.close_tool(&call, outcome, &recorded)?;
         match run.exit {
-            Some(expected) if expected != code => Err(self.fail(format!(
-                "Error: `{shown}` ended with exit code {code}, the script expects {expected}"
-            ))),
+            Some(expected) if expected != code => {
+                let shown = argv.join(" ");
+                let text = format!(
+                    "Error: `{shown}` ended with exit code {code}, the script expects {expected}"
+                );
+                Err(self.fail(text, FailureSort::Error))
+            }
             _ => Ok(()),
         }
     }
 
     async fn write(&mut self, file: &FileText) -> Result<(), Break> {
-        let (path, text) = (self.fill(&file.file), self.fill(&file.text));
-        let full = self.cwd.join(&path);
-        let input = json!({"file": path, "text": text});
-        self.instant_tool("Write", &path, &input, || {
+        let text = self.fill(&file.text);
+        let full = self.cwd.join(self.fill(&file.file));
+        let call = self.write_call(file);
+        self.instant_tool(call, || {
             parent_of(&full)?;
             fs::write(&full, &text)?;
             Ok(format!("{} bytes", text.len()))
@@ -219,10 +228,10 @@ impl Agent {
     }
 
     async fn append(&mut self, file: &FileText) -> Result<(), Break> {
-        let (path, text) = (self.fill(&file.file), self.fill(&file.text));
-        let full = self.cwd.join(&path);
-        let input = json!({"file": path, "text": text});
-        self.instant_tool("Append", &path, &input, || {
+        let text = self.fill(&file.text);
+        let full = self.cwd.join(self.fill(&file.file));
+        let call = self.append_call(file);
+        self.instant_tool(call, || {
             parent_of(&full)?;
             let mut file = fs::OpenOptions::new()
                 .append(true)
@@ -235,11 +244,10 @@ impl Agent {
     }
 
     async fn edit_file(&mut self, edit: &Edit) -> Result<(), Break> {
-        let path = self.fill(&edit.file);
         let (replace, with) = (self.fill(&edit.replace), self.fill(&edit.with));
-        let full = self.cwd.join(&path);
-        let input = json!({"file": path, "replace": replace, "with": with});
-        self.instant_tool("Edit", &path, &input, || {
+        let full = self.cwd.join(self.fill(&edit.file));
+        let call = self.edit_call(edit);
+        self.instant_tool(call, || {
             if fs::metadata(&full)?.len() > MAX_EDITED {
                 return Err(std::io::Error::other("the file is too large"));
             }
@@ -256,18 +264,19 @@ impl Agent {
 
     async fn instant_tool(
         &mut self,
-        name: &str,
-        args: &str,
-        input: &Value,
+        call: ToolCall,
         work: impl FnOnce() -> std::io::Result<String>,
     ) -> Result<(), Break> {
-        self.begin_tool(name, args);
+        let call = self.begin_tool(call)?;
         self.pass(TOOL_MOMENT).await?;
         let done = work().map_err(|error| error.to_string());
         let reason = done.as_ref().err().cloned();
-        self.end_tool(name, input, done)?;
+        self.end_tool(&call, done)?;
         match reason {
-            Some(reason) => Err(self.fail(format!("Error: {args}: {reason}"))),
+            Some(reason) => {
+                let text = format!("Error: {}: {reason}", call.shown);
+                Err(self.fail(text, FailureSort::Error))
+            }
             None => Ok(()),
         }
     }
@@ -276,16 +285,15 @@ impl Agent {
         let payload = signal.payload.fill(&self.variables);
         if let Some(reporter) = &mut self.reporter {
             let line = reporter.line(&self.variables.session, &signal.kind, &payload);
-            self.become_busy(Activity::Responding);
+            self.stage.become_busy(Activity::Responding)?;
             self.transcript.assistant_text(&line)?;
-            self.view.push(Block::Said {
-                text: line,
-                finished: true,
-            });
+            self.stage.say(&line)?;
+            self.stage.end_saying();
             return self.pass(TOOL_MOMENT).await;
         }
-        self.begin_tool("Signal", &signal.kind);
-        // Taken out while in use: drawing and keys need the rest of the agent.
+        let call = self.signal_call(signal);
+        let call = self.begin_tool(call)?;
+        // Taken out while in use: the stage needs the rest of the agent.
         let mut channel = self.signals.take();
         let mut servers = std::mem::take(&mut self.servers);
         let sent = match &mut channel {
@@ -301,13 +309,13 @@ impl Agent {
         };
         (self.signals, self.servers) = (channel, servers);
         let sent = sent?.map_err(|error| error.to_string());
-        let input = json!({"type": signal.kind, "payload": payload});
-        self.end_tool("Signal", &input, sent)
+        self.end_tool(&call, sent)
     }
 
     async fn call(&mut self, call: &Call) -> Result<(), Break> {
         let arguments = call.arguments.fill(&self.variables);
-        self.begin_tool(&call.tool, &arguments.to_string());
+        let tool = self.mcp_call(call);
+        let tool = self.begin_tool(tool)?;
         let mut servers = std::mem::take(&mut self.servers);
         let answer = self
             .while_working(servers.call(&call.tool, &arguments))
@@ -318,32 +326,31 @@ impl Agent {
             Ok(answer) => Ok(answer.text),
             Err(error) => Err(error.to_string()),
         };
-        self.end_tool(&call.tool, &arguments, answer)
+        self.end_tool(&tool, answer)
     }
 
     async fn fail_and_retry(&mut self, failure: &Failure) -> Result<(), Break> {
         let text = self.fill(&failure.text);
-        self.become_busy(Activity::Thinking);
+        self.stage.become_busy(Activity::Thinking)?;
         for retry in 1..=failure.retries {
             let wait = failure.wait.as_secs_f64();
-            self.view.push(Block::Notice(format!(
+            self.stage.notice(format!(
                 "{text}: trying again in {wait} s ({retry}/{})",
                 failure.retries
-            )));
+            ))?;
             self.pass(failure.wait).await?;
         }
         match failure.then {
             AfterRetries::Recover => Ok(()),
-            AfterRetries::Stop => Err(self.fail(format!("Error: {text}"))),
+            AfterRetries::Stop => Err(self.fail(format!("Error: {text}"), FailureSort::Error)),
         }
     }
 
-    /// Ends the turn with an error on the screen.
-    fn fail(&mut self, text: String) -> Break {
-        self.view.failed = true;
+    /// Ends the turn with an error.
+    fn fail(&mut self, text: String, sort: FailureSort) -> Break {
         let recorded = self.transcript.event("error", &text);
-        self.view.push(Block::Failure(text));
-        match recorded {
+        let shown = self.stage.fail(Failed { text, sort });
+        match recorded.and(shown) {
             Ok(()) => Break::TurnEnds,
             Err(error) => error.into(),
         }
@@ -351,12 +358,12 @@ impl Agent {
 
     async fn flood(&mut self, lines: u32, text: &Template) -> Result<(), Break> {
         let text = self.fill(text);
-        self.become_busy(Activity::Responding);
+        self.stage.become_busy(Activity::Responding)?;
         let mut number = 0;
         while number < lines {
             let end = (number + FLOOD_CHUNK).min(lines);
             let chunk = (number + 1..=end).map(|number| format!("{number}: {text}"));
-            self.view.push(Block::Lines(chunk.collect()));
+            self.stage.pour(chunk.collect())?;
             number = end;
             self.while_working(tokio::task::yield_now()).await?;
         }
@@ -365,22 +372,14 @@ impl Agent {
         Ok(())
     }
 
-    fn begin_tool(&mut self, name: &str, args: &str) {
-        self.become_busy(Activity::Tool);
-        self.view.push(Block::Tool(ToolBlock {
-            name: name.to_owned(),
-            args: args.to_owned(),
-            tail: VecDeque::new(),
-            outcome: None,
-        }));
+    fn begin_tool(&mut self, call: ToolCall) -> Result<ToolCall, Break> {
+        let call = self.asked_before(call);
+        self.stage.become_busy(Activity::Tool)?;
+        self.stage.begin_tool(&call)?;
+        Ok(call)
     }
 
-    fn end_tool(
-        &mut self,
-        name: &str,
-        input: &Value,
-        result: Result<String, String>,
-    ) -> Result<(), Break> {
+    fn end_tool(&mut self, call: &ToolCall, result: Result<String, String>) -> Result<(), Break> {
         let is_error = result.is_err();
         let (Ok(text) | Err(text)) = &result;
         let recorded = ToolResult {
@@ -388,21 +387,18 @@ impl Agent {
             is_error,
         };
         let outcome = result.map_or_else(Outcome::Failed, Outcome::Done);
-        self.close_tool(name, input, outcome, &recorded)
+        self.close_tool(call, outcome, &recorded)
     }
 
     fn close_tool(
         &mut self,
-        name: &str,
-        input: &Value,
+        call: &ToolCall,
         outcome: Outcome,
         recorded: &ToolResult,
     ) -> Result<(), Break> {
-        if let Some(tool) = self.view.tool() {
-            tool.outcome = Some(outcome);
-        }
-        self.become_busy(Activity::Thinking);
-        self.transcript.tool(name, input, recorded)?;
+        self.stage.end_tool(call, outcome, &recorded.text)?;
+        self.stage.become_busy(Activity::Thinking)?;
+        self.transcript.tool(call, recorded)?;
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ const PATIENCE_SECS: u64 = 30;
 /// Larger files name no servers.
 const MAX_BYTES: u64 = 1 << 20;
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub(crate) struct McpConfig {
     #[serde(rename = "mcpServers")]
     pub(crate) servers: BTreeMap<String, Server>,

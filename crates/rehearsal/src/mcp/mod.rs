@@ -9,8 +9,8 @@ use missiond_runtime::Supervisor;
 use missiond_toolhub::{HubError, KeeperCommand, McpClient, ServerName, ToolText};
 use serde_json::Value;
 
-pub(crate) use config::McpConfig;
 pub use config::McpConfigError;
+pub(crate) use config::{McpConfig, Server};
 
 use crate::signal::{SignalChannel, SignalError};
 

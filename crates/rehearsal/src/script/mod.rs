@@ -93,6 +93,7 @@ impl Uses {
 pub(crate) enum Step {
     Think(Duration),
     Say(Say),
+    Plan(Vec<(Template, PlanEntry)>),
     Ask(Ask),
     Run(Run),
     Write(FileText),
@@ -119,9 +120,17 @@ pub(crate) struct Say {
     pub(crate) rate: f64,
 }
 
+/// How far one step of a plan is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PlanEntry {
+    Pending,
+    Running,
+    Done,
+}
+
 /// Tokens the agent says it used. Nothing is used by a rehearsal; the numbers are
 /// the script's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
     pub(crate) input: u64,
     pub(crate) output: u64,

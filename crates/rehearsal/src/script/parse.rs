@@ -7,8 +7,8 @@ use regex::Regex;
 use serde_json::Value as Json;
 
 use super::{
-    AfterRetries, Ask, Call, Crash, Edit, FORMAT, Failure, FileText, Run, Say, Script, ScriptError,
-    Shape, Signal, Step, Template, Turn, Usage, Uses, When,
+    AfterRetries, Ask, Call, Crash, Edit, FORMAT, Failure, FileText, PlanEntry, Run, Say, Script,
+    ScriptError, Shape, Signal, Step, Template, Turn, Usage, Uses, When,
 };
 
 const MAX_BYTES: usize = 1 << 20;
@@ -24,6 +24,7 @@ const TOP: &[&str] = &["rehearsal", "description", "startup", "turns"];
 const STEPS: &[&str] = &[
     "think",
     "say",
+    "plan",
     "ask",
     "run",
     "write",
@@ -145,6 +146,7 @@ fn step(node: Node<'_>, depth: usize) -> Option<Step> {
     Some(match key {
         "think" => Step::Think(think(value)?),
         "say" => Step::Say(say(value)?),
+        "plan" => Step::Plan(plan(value)?),
         "ask" => Step::Ask(ask(value, depth)?),
         "run" => Step::Run(run(value)?),
         "write" => Step::Write(file_text(value)?),
@@ -219,6 +221,26 @@ fn say(node: Node<'_>) -> Option<Say> {
             None => USUAL_RATE,
         },
     })
+}
+
+fn plan(node: Node<'_>) -> Option<Vec<(Template, PlanEntry)>> {
+    const STATES: &[(&str, PlanEntry)] = &[
+        ("pending", PlanEntry::Pending),
+        ("running", PlanEntry::Running),
+        ("done", PlanEntry::Done),
+    ];
+    let entry = |node: Node<'_>| {
+        if node.is_text() {
+            return Some((template(node)?, PlanEntry::Pending));
+        }
+        let fields = node.fields("an entry of a plan", &["text", "state"])?;
+        let state = match fields.get("state") {
+            Some(state) => state.word("state", STATES)?,
+            None => PlanEntry::Pending,
+        };
+        Some((template(fields.require("text")?)?, state))
+    };
+    node.list()?.into_iter().map(entry).collect()
 }
 
 fn ask(node: Node<'_>, depth: usize) -> Option<Ask> {

@@ -1,11 +1,12 @@
 //! What keys do: at the prompt, while the agent works, in its dialogs.
 
-use super::{Agent, Break, HANGUP_CODE};
+use super::Screen;
+use crate::agent::{Break, HANGUP_CODE, Stage as _};
 use crate::keys::Key;
 use crate::terminal::Event;
 use crate::view::{Answer, Block, COMMANDS, Command, Panel, Permission};
 
-impl Agent {
+impl Screen {
     pub(super) async fn wait_for_prompt(&mut self) -> Result<String, Break> {
         loop {
             let key = self.next_key().await?;
@@ -125,7 +126,7 @@ impl Agent {
     }
 
     /// Shows the question and waits until an answer was typed.
-    pub(super) async fn ask_in_words(&mut self, question: String) -> Result<String, Break> {
+    pub(super) async fn ask_question(&mut self, question: String) -> Result<String, Break> {
         // What was being typed is no answer; it comes back afterwards.
         let draft = std::mem::take(&mut self.view.draft);
         self.view.panel = Panel::Question(question);
@@ -143,7 +144,7 @@ impl Agent {
     }
 
     /// Stuck: nothing is drawn and no key does anything.
-    pub(super) async fn hang(&mut self) -> Break {
+    pub(super) async fn ignore_keys(&mut self) -> Break {
         loop {
             if let Some(Event::Ended(signal)) = self.events.recv().await {
                 return Break::Exit(HANGUP_CODE + signal);
