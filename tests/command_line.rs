@@ -279,7 +279,14 @@ fn the_doctor_lists_the_agent_clis_with_their_versions() {
             format!("{} --version says no version: no idea", place("opencode")),
         ),
     ];
-    let expected = expected.map(|(verdict, detail)| (verdict.to_owned(), detail));
+    let missing = ["copilot", "qwen", "aider"].map(|name| {
+        let detail = format!("{name} is not installed: no program `{name}` in PATH");
+        ("not_installed", detail)
+    });
+    let expected = expected.into_iter().chain(missing);
+    let expected: Vec<_> = expected
+        .map(|(verdict, detail)| (verdict.to_owned(), detail))
+        .collect();
     assert_eq!(agents, expected);
 }
 

@@ -432,7 +432,10 @@ fn skills_and_the_map_of_the_repository_are_told_to_whom_they_help() {
         .iter()
         .find(|one| one["name"] == "release-notes")
         .unwrap();
-    assert_eq!(notes["read_by"], json!(["codex", "gemini", "opencode"]));
+    assert_eq!(
+        notes["read_by"],
+        json!(["codex", "gemini", "opencode", "copilot"])
+    );
     let refused = listed["refused"].as_array().unwrap();
     let broken = |one: &&Value| one["path"].as_str().unwrap().ends_with("broken/SKILL.md");
     let broken = refused.iter().find(broken).unwrap();

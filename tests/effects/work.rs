@@ -184,7 +184,10 @@ fn the_overview_by_mcp_is_that_of_the_command_line() {
         .iter()
         .map(|one| one["engine"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["claude", "codex", "gemini", "opencode"]);
+    let known = [
+        "claude", "codex", "gemini", "opencode", "copilot", "qwen", "aider",
+    ];
+    assert_eq!(names, known);
     assert!(
         engines["engines"][0]["install"]
             .as_str()

@@ -3,15 +3,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How an agent is driven. One of them at a time has a conversation.
+/// How an agent is driven.
+//
+// One of them at a time has a conversation. What each is stands in comments: their
+// sentences would be in every list of tools.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Controller {
-    /// By the protocol that the CLI offers beside its terminal: exact, and without keys.
+    // By the protocol that the CLI offers beside its terminal: exact, and without keys.
     Structured,
-    /// By keys, and by reading its screen.
+    // By keys, and by reading its screen.
     Terminal,
 }
 

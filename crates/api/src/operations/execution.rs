@@ -80,7 +80,7 @@ pub struct ExecutionStartParams {
     /// Go on with this conversation, by the CLI's own id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
-    /// By what the agent is driven; as `engines.structured` says when left out.
+    /// As `engines.structured` says when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Controller>,
     /// When left out: by MCP where the CLI can be given a server, otherwise by

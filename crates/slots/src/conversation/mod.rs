@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use missiond_adapters::ControlSetup;
 use missiond_control::{
-    Client, Connection, ControlEvent, ControlRequest, Output, Refusal, TurnEnd,
+    Announced, Client, Connection, ControlEvent, ControlRequest, OpenPermission, OptionKind,
+    Output, PermissionAnswer, Refusal, TurnEnd,
 };
 use missiond_core::Timestamp;
 use missiond_pty::CastError;
@@ -262,9 +263,31 @@ impl Conversation {
         }
     }
 
+    /// Yes to a tool of our own server, which only reports to us: some engines cannot be
+    /// told before that nobody is to be asked. By the name the engine gives the tool: a
+    /// title may be the model's own words.
+    fn own_tool(&self, open: &OpenPermission) -> Option<ControlRequest> {
+        let request = &open.request;
+        let name = request.tool_name.as_ref()?;
+        let is_ours = self.setup.own_tools.contains(&name.text)
+            && request.announced != Announced::Contradicts;
+        let allow = request.option(&OptionKind::AllowOnce).filter(|_| is_ours)?;
+        Some(ControlRequest::AnswerPermission {
+            id: request.id.clone(),
+            answer: PermissionAnswer::Option(allow.id.clone()),
+        })
+    }
+
     /// What comes next on the way to an open session.
     fn next_request(&mut self) -> Option<ControlRequest> {
         let state = self.client.state();
+        if let Some(allowed) = state
+            .permissions
+            .iter()
+            .find_map(|open| self.own_tool(open))
+        {
+            return Some(allowed);
+        }
         match state.connection {
             Connection::New => Some(ControlRequest::Start),
             Connection::Ready(_) if !state.waiting.is_empty() || self.progress.has_failed() => None,

@@ -25,6 +25,7 @@ fn setup() -> ControlSetup {
         },
         mode: None,
         model: None,
+        own_tools: vec!["mcp__mission-execution__progress".into()],
     }
 }
 
@@ -305,4 +306,19 @@ fn another_input_than_the_announced_one_is_for_a_person() {
     let dialog = stage.conversation.reading().dialog.unwrap();
     assert_eq!(dialog.request, None, "no rule may decide");
     assert!(dialog.text.contains("not what the agent announced"));
+}
+
+#[test]
+fn nobody_is_asked_about_a_tool_of_our_own_and_everybody_about_its_likeness() {
+    let mut stage = opened();
+    let (job, _prompted) = message("report");
+    stage.give(job);
+    let mut ours = asks(7, "Report");
+    ours["params"]["toolCall"]["_meta"] =
+        json!({"claudeCode": {"toolName": "mcp__mission-execution__progress"}});
+    stage.agent_says(&ours);
+    assert_eq!(stage.last_asked()["id"], 7);
+    assert_eq!(stage.sent("\"optionId\":\"yes\""), 1);
+    stage.agent_says(&asks(8, "mcp__mission-execution__progress"));
+    assert_eq!(stage.state(), PtyState::Confirming);
 }
