@@ -7,8 +7,7 @@ use crate::keys::{InvalidValue, section};
 section! {
     pub struct EnginesConfig: "engines." {
         /// Engines that are driven by their own protocol instead of their terminal where
-        /// nobody chooses, for example `["codex", "claude"]`; `mission engine list` says
-        /// which can be.
+        /// nobody chooses, for example `["codex"]`.
         live structured: Vec<String> = Vec::new();
     }
 }

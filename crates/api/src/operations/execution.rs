@@ -59,11 +59,11 @@ pub struct ExecutionStartParams {
     pub engine: CliEngine,
     /// The folder to work in, absolute.
     pub cwd: AbsolutePath,
-    /// What to give the agent first; it only starts when left out.
+    /// What to give the agent first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Text<100_000>>,
-    /// More arguments for the CLI. For an engine without an adapter, the program
-    /// and its arguments; for the rehearsal agent, the script and its options.
+    /// More arguments for the CLI; for an engine without an adapter, the program and its
+    /// arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
     /// The model's name, in the words of the CLI.
@@ -74,13 +74,12 @@ pub struct ExecutionStartParams {
     /// What people call its slot; made up when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<SlotName>,
-    /// Variables on top of the few that are passed on from the daemon.
+    /// Variables beside the few that the daemon passes on.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// Go on with this conversation, by the CLI's own id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
-    /// As `engines.structured` says when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Controller>,
     /// When left out: by MCP where the CLI can be given a server, otherwise by
@@ -90,7 +89,7 @@ pub struct ExecutionStartParams {
     /// You trust this folder: say so when the CLI asks.
     #[serde(default)]
     pub trust_folder: bool,
-    /// Tell the agent what is known beside its prompt, as the configuration says.
+    /// Tell the agent what is known beside its prompt.
     #[serde(
         default = "default_context",
         skip_serializing_if = "is_default_context"
