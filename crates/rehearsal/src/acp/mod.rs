@@ -15,9 +15,9 @@ use std::path::PathBuf;
 
 use crate::agent::{Agent, Break, ConnectError, Role, die_of};
 use crate::mcp::McpConfig;
+use crate::options::{Options, RehearsalError, SessionChoice};
 use crate::records::Transcript;
-use crate::session::{Session, SessionId};
-use crate::{Options, RehearsalError, SessionChoice};
+use crate::session::{Session, SessionError, SessionId};
 
 use self::messages::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, Refusal, WhichSession};
 use self::wire::Wire;
@@ -133,7 +133,7 @@ impl WhichSession {
         };
         opened.map_err(|error| {
             let code = match &error {
-                crate::SessionError::Unknown { .. } => NOT_FOUND,
+                SessionError::Unknown { .. } => NOT_FOUND,
                 _ => INTERNAL_ERROR,
             };
             Refusal::new(code, error.to_string())

@@ -13,11 +13,12 @@ use rustix::process::{Resource, Rlimit, Signal};
 
 pub(crate) use self::stage::{Asked, Failed, FailureSort, Stage, ToolCall, ToolWork};
 use crate::mcp::{McpConfig, McpError, Servers};
+use crate::options::RehearsalError;
 use crate::records::Transcript;
 use crate::report::Reporter;
 use crate::script::{Crash, Script, Template, Variables};
 use crate::session::Session;
-use crate::{RehearsalError, SignalChannel};
+use crate::signal::SignalChannel;
 
 /// The exit code of a program that a signal ended, less the signal's number.
 pub(crate) const HANGUP_CODE: u8 = 128;

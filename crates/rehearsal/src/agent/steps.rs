@@ -302,7 +302,7 @@ impl<S: Stage> Agent<S> {
                     .await
             }
             None => {
-                use crate::SignalChannel as _;
+                use crate::signal::SignalChannel as _;
                 self.while_working(servers.send(&signal.kind, &payload))
                     .await
             }

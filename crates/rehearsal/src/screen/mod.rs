@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::agent::{Agent, Asked, Break, ConnectError, Failed, Role, Stage, ToolCall, die_of};
 use crate::mcp::McpConfig;
+use crate::options::{Options, RehearsalError, SessionChoice};
 use crate::records::{Transcript, Truth};
 use crate::script::{PlanEntry, Usage};
 use crate::session::Session;
@@ -17,7 +18,6 @@ use crate::terminal::{self, Event, RawTerminal};
 use crate::view::{
     Activity, Answer, Block, Busy, Outcome, Painter, Panel, Permission, ToolBlock, View,
 };
-use crate::{Options, RehearsalError, SessionChoice};
 
 /// How often a turning sign turns.
 const TICK: Duration = Duration::from_millis(100);
