@@ -68,6 +68,7 @@ impl Jobs {
         &mut self,
         reading: &Reading,
         state: &ControlState,
+        failure: Option<&str>,
         now: Duration,
     ) -> Option<Step> {
         // One at a time: what is asked changes what can be asked next.
@@ -75,10 +76,10 @@ impl Jobs {
         let late = now >= *until || reading.state == PtyState::Exited;
         let (job, until) = self.waiting.pop_front()?;
         if job.is_unwanted() {
-            return self.next(reading, state, now);
+            return self.next(reading, state, failure, now);
         }
         match job {
-            Job::Deliver(message, reply) => match deliverable(&message, reading, state) {
+            Job::Deliver(message, reply) => match deliverable(&message, reading, state, failure) {
                 Ok(request) => {
                     let outcome = Outcome::Delivered(Delivered {
                         bytes: message.text.len() as u64,
@@ -188,7 +189,11 @@ fn deliverable(
     message: &Message,
     reading: &Reading,
     state: &ControlState,
+    failure: Option<&str>,
 ) -> Result<ControlRequest, DeliveryRefusal> {
+    if let Some(why) = failure {
+        return Err(DeliveryRefusal::Protocol(why.to_owned()));
+    }
     if message.submit == Submit::No {
         return Err(DeliveryRefusal::NoDraft);
     }

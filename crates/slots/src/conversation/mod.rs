@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use missiond_adapters::ControlSetup;
 use missiond_control::{
-    Announced, Client, Connection, ControlEvent, ControlRequest, OpenPermission, OptionKind,
-    Output, PermissionAnswer, Refusal, TurnEnd,
+    Announced, Client, Connection, ControlEvent, ControlRequest, ControlState, OpenPermission,
+    OptionKind, Output, PermissionAnswer, Refusal, TurnEnd, Waiting,
 };
-use missiond_core::Timestamp;
+use missiond_core::{PtyState, Timestamp};
 use missiond_pty::CastError;
 use missiond_pty::host::Recording;
 use missiond_semantic::Reading;
@@ -191,7 +191,22 @@ impl Conversation {
     }
 
     pub(super) fn reading(&self) -> Reading {
-        self.progress.reading(&self.client.state())
+        self.reading_of(&self.client.state())
+    }
+
+    /// Nothing is said to an agent that is not in the mode it is wanted in.
+    fn reading_of(&self, state: &ControlState) -> Reading {
+        let reading = self.progress.reading(state);
+        let is_set = |waiting: &Waiting| waiting.method.starts_with("session/set_");
+        let chooses = !self.choices.is_empty() || state.waiting.iter().any(is_set);
+        if reading.state != PtyState::Idle || !chooses {
+            return reading;
+        }
+        Reading {
+            state: PtyState::Starting,
+            reason: "its mode and model are being chosen".to_owned(),
+            ..reading
+        }
     }
 
     /// The last thing it said or did, on one line.
@@ -231,8 +246,9 @@ impl Conversation {
         }
         loop {
             let state = self.client.state();
-            let reading = self.progress.reading(&state);
-            let Some(step) = self.jobs.next(&reading, &state, now.clock) else {
+            let reading = self.reading_of(&state);
+            let failure = self.progress.failure();
+            let Some(step) = self.jobs.next(&reading, &state, failure, now.clock) else {
                 return;
             };
             match step {
@@ -290,7 +306,11 @@ impl Conversation {
         }
         match state.connection {
             Connection::New => Some(ControlRequest::Start),
-            Connection::Ready(_) if !state.waiting.is_empty() || self.progress.has_failed() => None,
+            Connection::Ready(_)
+                if !state.waiting.is_empty() || self.progress.failure().is_some() =>
+            {
+                None
+            }
             Connection::Ready(_) if state.session.is_none() => {
                 Some(ControlRequest::Open(self.setup.session.clone()))
             }

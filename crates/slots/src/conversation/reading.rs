@@ -14,6 +14,19 @@ use missiond_semantic::{Authority, Evidence, Reading, WaitingFor};
 use super::request::dialog;
 use super::why_ended;
 
+/// Without these there is no session, or another than was wanted.
+const NEEDED: [&str; 9] = [
+    "initialize",
+    "session/new",
+    "session/load",
+    "session/resume",
+    "session/set_mode",
+    "session/set_model",
+    "session/set_config_option",
+    "thread/start",
+    "thread/resume",
+];
+
 /// What the state of the client does not say: what the agent did last in its turn, and
 /// how the last one ended.
 #[derive(Debug, Default)]
@@ -64,7 +77,7 @@ impl Progress {
             }
             ControlEvent::RequestFailed { method, error, .. } => {
                 self.broken = Some(format!("`{method}` failed: {}", error.message));
-                self.failed |= method.starts_with("session/") || method.starts_with("thread/");
+                self.failed |= NEEDED.contains(&method.as_str());
             }
             ControlEvent::SessionOpened(_) => {
                 self.failed = false;
@@ -76,12 +89,19 @@ impl Progress {
     }
 
     pub(super) fn refuse(&mut self, request: &ControlRequest, refusal: &Refusal) {
-        if matches!(request, ControlRequest::Open(_) | ControlRequest::Start) {
-            self.broken = Some(refusal.to_string());
-            self.failed = true;
-        } else {
-            tracing::debug!(%refusal, "request not made");
-        }
+        let why = match request {
+            ControlRequest::Open(_) | ControlRequest::Start => refusal.to_string(),
+            ControlRequest::SetMode { mode } => format!("the mode `{mode}` was wanted: {refusal}"),
+            ControlRequest::SetModel { model } => {
+                format!("the model `{model}` was wanted: {refusal}")
+            }
+            _ => {
+                tracing::debug!(%refusal, "request not made");
+                return;
+            }
+        };
+        self.broken = Some(why);
+        self.failed = true;
     }
 
     pub(super) fn exit(&mut self, at: Duration) {
@@ -89,9 +109,9 @@ impl Progress {
         self.since = at;
     }
 
-    /// Nothing more is asked by itself.
-    pub(super) fn has_failed(&self) -> bool {
-        self.failed
+    /// Why the session is not as it was wanted: then nothing is asked in it.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.broken.as_deref().filter(|_| self.failed)
     }
 
     pub(super) fn reading(&self, state: &ControlState) -> Reading {

@@ -68,8 +68,12 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
+        Self::with(setup())
+    }
+
+    fn with(setup: ControlSetup) -> Self {
         let mut stage = Self {
-            conversation: Conversation::new(setup()),
+            conversation: Conversation::new(setup),
             recorded: Vec::new(),
             now: 0,
             taken: 0,
@@ -321,4 +325,47 @@ fn nobody_is_asked_about_a_tool_of_our_own_and_everybody_about_its_likeness() {
     assert_eq!(stage.sent("\"optionId\":\"yes\""), 1);
     stage.agent_says(&asks(8, "mcp__mission-execution__progress"));
     assert_eq!(stage.state(), PtyState::Confirming);
+}
+
+fn wanting_plan_mode(session: &Value) -> (Stage, oneshot::Receiver<Result<Delivered, InputError>>) {
+    let mut stage = Stage::with(ControlSetup {
+        mode: Some("plan".into()),
+        ..setup()
+    });
+    let (job, outcome) = message("hello");
+    stage.give(job);
+    stage.agent_says(&json!({"jsonrpc": "2.0", "id": 1, "result": {
+        "protocolVersion": 1, "agentCapabilities": {}, "authMethods": []}}));
+    stage.agent_says(&json!({"jsonrpc": "2.0", "id": 2, "result": session}));
+    (stage, outcome)
+}
+
+#[test]
+fn nothing_is_said_before_the_mode_is_the_one_that_was_wanted() {
+    let modes = json!({"currentModeId": "default", "availableModes": [
+        {"id": "default", "name": "Default"}, {"id": "plan", "name": "Plan"}]});
+    let (mut stage, mut outcome) = wanting_plan_mode(&json!({"sessionId": "s", "modes": modes}));
+    assert_eq!(stage.last_asked()["method"], "session/set_mode");
+    assert_eq!(stage.state(), PtyState::Starting);
+    assert_eq!(stage.sent("session/prompt"), 0);
+    stage.agent_says(&json!({"jsonrpc": "2.0", "id": 3, "result": {}}));
+    assert_eq!(stage.sent("session/prompt"), 1);
+    outcome.try_recv().unwrap().unwrap();
+
+    // It will not.
+    let (mut stage, mut outcome) = wanting_plan_mode(&json!({"sessionId": "s", "modes": modes}));
+    stage.agent_says(&json!({"jsonrpc": "2.0", "id": 3, "error": {
+        "code": -32603, "message": "no plans today"}}));
+    let refused = outcome.try_recv().unwrap().unwrap_err().to_string();
+    assert!(refused.contains("no plans today"), "{refused}");
+    assert_eq!(stage.sent("session/prompt"), 0);
+}
+
+#[test]
+fn an_agent_without_the_wanted_mode_is_told_nothing() {
+    let (stage, mut outcome) = wanting_plan_mode(&json!({"sessionId": "s"}));
+    let refused = outcome.try_recv().unwrap().unwrap_err().to_string();
+    assert!(refused.contains("the mode `plan` was wanted"), "{refused}");
+    assert_eq!(stage.sent("session/prompt"), 0);
+    assert_eq!(stage.state(), PtyState::Error);
 }
