@@ -94,7 +94,7 @@ test("runs are named by their task, in one word of state, with the reason of a f
   await board.keyboard.press("e");
   const fallen = board.getByRole("row", { name: /Fall down the stairs/ });
   await expect(fallen.locator(".mark")).toHaveText("failed");
-  await expect(fallen.locator(".run-failure")).toContainText("3");
+  await expect(fallen.locator(".run-failure")).toContainText("script falls");
   const task = board.getByRole("row", { name: /Add the command version/ });
   await expect(task.getByRole("link", { name: "T-1" })).toHaveAttribute("href", "/board/T-1");
   await expect(task).toContainText("greet");
