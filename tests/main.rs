@@ -35,6 +35,8 @@ mod failing_disk;
 mod fault_fs;
 mod first_use;
 mod fleet;
+#[cfg(target_os = "linux")]
+mod handoff;
 mod harness;
 mod hosts;
 mod http;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    AccessId, AccessKind, Anomaly, AttemptId, BoardTaskId, BoardTaskStatus, CliEngine,
+    AccessId, AccessKind, Anomaly, AttemptId, BoardTaskId, BoardTaskStatus, CliEngine, Controller,
     ConversationId, DaemonId, EngineeringPhase, EntryId, ErrorCode, ExecutionActivity,
     ExecutionAttention, ExecutionId, ExecutionLifecycle, FencingToken, IncidentId, MessageId,
     ObservationId, PtyState, QuestionId, Severity, SlotId, TaskId, Timestamp, TraceContext, TurnId,
@@ -302,6 +302,11 @@ events! {
         SlotBecameIdle = "slot_became_idle" { slot: SlotId, execution: Option<ExecutionId> }
         Persistent
         SlotStateChanged = "slot_state_changed" { slot: SlotId, state: PtyState }
+        Persistent
+        /// Another program has the conversation, and how that is driven.
+        ControllerChanged = "controller_changed" {
+            slot: SlotId, generation: u32, controller: Controller,
+        }
         Persistent
         /// Its recording cannot be written, and the program waits until it can.
         SlotRecordingStalled = "slot_recording_stalled" { slot: SlotId, name: String, why: String }

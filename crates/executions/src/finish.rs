@@ -95,7 +95,9 @@ async fn leaves(context: &Context, run: &Arc<Run>) -> bool {
         // command was seen to land says nothing; one that was never typed to
         // will not leave.
         let asked = context.slots.deliver(&open, message).await;
-        if let Err(InputError::Undelivered(_) | InputError::Crowded) = asked {
+        if let Err(InputError::Undelivered(_) | InputError::Crowded | InputError::HandingOff) =
+            asked
+        {
             return context.run(run.id).is_none();
         }
         if context.run(run.id).is_some() {

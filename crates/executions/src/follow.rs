@@ -12,13 +12,15 @@ use missiond_journal::marker::{self, Expected, ParsedMarker};
 use missiond_journal::{Confidence, Source, Text, Transport};
 use missiond_runtime::blocking;
 use missiond_semantic::AnswerOutcome;
-use missiond_slots::Answer;
+use missiond_slots::{Answer, ViewerId};
 use missiond_store::capabilities;
 use missiond_store::executions::{self, ExecutionRow};
 use missiond_store::published_effects;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior};
 
+use super::handoff::Handoffs;
 use super::marker_listener::MarkerListener;
 use super::messages::Retry;
 use super::protocol::Protocol;
@@ -50,10 +52,11 @@ pub(super) struct Follow {
     /// What a program that failed showed last.
     last_words: Option<String>,
     retry: Retry,
+    handoffs: Handoffs,
 }
 
 impl Follow {
-    pub(super) fn new(
+    pub(super) async fn new(
         context: Arc<Context>,
         run: Arc<Run>,
         row: &ExecutionRow,
@@ -69,6 +72,7 @@ impl Follow {
         run.startup.expect(dialogs);
         let open = context.slots.find(&run.slot.to_string());
         let protocol = open.as_ref().and_then(Protocol::of);
+        let handoffs = Handoffs::new(&context, &run, open.as_ref()).await;
         let markers = markers.map(|expected| (expected, Arc::new(MarkerListener::new(expected))));
         Ok(Self {
             context,
@@ -79,6 +83,7 @@ impl Follow {
             exit: Exit::default(),
             last_words: None,
             retry: Retry::default(),
+            handoffs,
         })
     }
 
@@ -92,12 +97,21 @@ impl Follow {
             // What was written before anybody listened.
             run.output.notify_one();
         }
+        if let Err(error) = protocol::read_earlier(&self.context, &run).await {
+            tracing::error!(execution = %run.id, %error, "earlier program of run not read");
+        }
+        let mut typist = self.context.slots.find(&run.slot.to_string());
+        let mut typist = typist.take().map(|open| open.typist);
         loop {
+            if let Err(error) = self.follow_controller().await {
+                tracing::error!(execution = %run.id, %error, "change of controller not followed");
+            }
             let done = tokio::select! {
                 notice = notices.recv() => match notice {
                     Some(notice) => self.handle_notice(notice).await,
                     None => return,
                 },
+                () = typist_changed(&mut typist) => Ok(FollowStep::Continue),
                 () = run.message.notified() => Ok(FollowStep::Continue),
                 () = run.output.notified(), if self.protocol.is_some() => {
                     self.read_transcript().await
@@ -118,6 +132,10 @@ impl Follow {
                 Err(error) => {
                     tracing::error!(execution = %run.id, %error, "observation not recorded");
                 }
+            }
+            // A program that has just come is followed first: what it says begins there.
+            if self.is_behind() {
+                continue;
             }
             if let Err(error) = messages::deliver_next(&self.context, &run, &mut self.retry).await {
                 tracing::error!(execution = %run.id, %error, "message delivery failed");
@@ -171,6 +189,36 @@ impl Follow {
             }
         }
         Ok(FollowStep::Continue)
+    }
+
+    fn is_behind(&self) -> bool {
+        let open = self.context.slots.find(&self.run.slot.to_string());
+        open.is_some_and(|open| open.record.generation != self.handoffs.generation)
+    }
+
+    /// Goes on with the program that has the conversation now, and hands it over where
+    /// another one is to have it.
+    async fn follow_controller(&mut self) -> Result<(), ExecutionError> {
+        let Some(open) = self.context.slots.find(&self.run.slot.to_string()) else {
+            return Ok(());
+        };
+        let generation = open.record.generation;
+        if generation != self.handoffs.generation {
+            // What the program before said last.
+            self.read_transcript().await?;
+            self.handoffs
+                .switch(&self.context, &self.run, generation)
+                .await?;
+            self.protocol = Protocol::of(&open);
+            if self.protocol.is_none() {
+                let (context, run) = (&self.context, &self.run);
+                self.transcript.skip_to_end(context, run).await?;
+            }
+            self.retry = Retry::default();
+        }
+        let (context, run) = (&self.context, &self.run);
+        self.handoffs.advance(context, run, &open).await;
+        Ok(())
     }
 
     async fn find_markers(&mut self) -> Result<FollowStep, ExecutionError> {
@@ -280,6 +328,18 @@ enum FollowStep {
     Closed,
 }
 
+/// Somebody begins or stops typing into the slot.
+async fn typist_changed(typist: &mut Option<watch::Receiver<Option<ViewerId>>>) {
+    if let Some(watched) = typist
+        && watched.changed().await.is_ok()
+    {
+        return;
+    }
+    // The slot is closed, of which its events tell.
+    *typist = None;
+    std::future::pending::<()>().await;
+}
+
 /// What became of the program, by what its slot said.
 pub(super) fn ended(exit: Exit, reason: &str) -> Process {
     match exit {
@@ -380,6 +440,7 @@ pub(super) fn route(context: &Context, seq: Option<Seq>, event: &Event) {
                 last_words: last_words.clone(),
             }),
         ),
+        Event::ControllerChanged { slot, .. } => (*slot, None),
         Event::SlotClosed { slot, reason } => (
             *slot,
             Some(Notice::Closed {

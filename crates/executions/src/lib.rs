@@ -15,6 +15,7 @@ mod error;
 mod facts;
 mod finish;
 mod follow;
+mod handoff;
 mod interrupt;
 mod journal_page;
 pub mod journals;

@@ -255,7 +255,8 @@ pub(super) async fn settle_interrupted(
     }
     let open = context.slots.find(&run.slot.to_string());
     if let (Some(open), Some(text)) = (&open, &next.text)
-        && let Some(arrived) = protocol::has_prompt(open, text, next.accepted_at).await
+        && let Some(arrived) =
+            protocol::has_prompt(&context.slots, open, text, next.accepted_at).await
     {
         let (status, reason) = if arrived {
             let _ = tokio::fs::remove_file(context.instructions_file(run.id)).await;

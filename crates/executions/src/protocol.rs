@@ -15,7 +15,7 @@ use missiond_journal::catalogue::{
 };
 use missiond_journal::{Confidence, Observed, Source, Text};
 use missiond_runtime::blocking;
-use missiond_slots::{OpenSlot, ProtocolTail, TailedEvent};
+use missiond_slots::{OpenSlot, ProtocolTail, Slots, TailedEvent};
 use missiond_store::executions;
 
 use super::facts;
@@ -38,11 +38,19 @@ pub(super) struct Protocol {
 impl Protocol {
     /// The conversation in a slot; none for a terminal.
     pub(super) fn of(open: &OpenSlot) -> Option<Self> {
-        Some(Self {
-            tail: Some(ProtocolTail::of(&open.record)?),
-            telling: Telling::default(),
+        let tail = ProtocolTail::of(&open.record)?;
+        Some(Self::new(tail, open.record.generation))
+    }
+
+    fn new(tail: ProtocolTail, generation: u32) -> Self {
+        Self {
+            tail: Some(tail),
+            telling: Telling {
+                generation,
+                ..Telling::default()
+            },
             conversation: None,
-        })
+        }
     }
 
     pub(super) fn conversation(&self) -> Option<&str> {
@@ -105,25 +113,58 @@ pub(super) fn controller(protocol: Option<&Protocol>) -> Controller {
     }
 }
 
-/// Whether the recording of a structured slot has this text as its last prompt, sent
-/// after it was accepted; none for a terminal. What is on record was given to the agent.
+/// Takes in what the programs before the one that runs in the slot of a run said last: a
+/// daemon may have died before it heard it.
+pub(super) async fn read_earlier(context: &Context, run: &Arc<Run>) -> Result<(), ExecutionError> {
+    let recordings = context.slots.recordings(run.slot);
+    let earlier = recordings.len().saturating_sub(1);
+    for (path, generation) in recordings.into_iter().take(earlier).zip(1..) {
+        if let Some(tail) = blocking(move || ProtocolTail::of_recording(&path)).await {
+            Protocol::new(tail, generation)
+                .advance(context, run)
+                .await?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the recordings of a slot have this text as the last prompt by a protocol, sent
+/// after it was accepted; none where a terminal may have been given it. What is on record
+/// was given to the agent.
 pub(super) async fn has_prompt(
+    slots: &Slots,
     open: &OpenSlot,
     text: &str,
     accepted_at: Timestamp,
 ) -> Option<bool> {
-    let mut tail = ProtocolTail::of(&open.record)?;
-    let events = blocking(move || tail.read()).await.ok()?;
-    let last = events.iter().rev().find_map(|tailed| match &tailed.event {
-        ControlEvent::Prompted { text, .. } => Some((tailed.at, text)),
-        _ => None,
-    });
-    Some(last.is_some_and(|(at, prompt)| at >= accepted_at && prompt.text.ends_with(text)))
+    let recordings = slots.recordings(open.slot.id);
+    let last = blocking(move || {
+        let tails = recordings.iter().rev();
+        let tails = tails.filter_map(|path| ProtocolTail::of_recording(path));
+        let mut read = tails.filter_map(|mut tail| tail.read().ok());
+        read.find_map(|events| {
+            events
+                .into_iter()
+                .rev()
+                .find_map(|tailed| match tailed.event {
+                    ControlEvent::Prompted { text, .. } => Some((tailed.at, text)),
+                    _ => None,
+                })
+        })
+    })
+    .await;
+    let is_last = last.is_some_and(|(at, prompt)| at >= accepted_at && prompt.text.ends_with(text));
+    match open.controller() {
+        Controller::Structured => Some(is_last),
+        Controller::Terminal => is_last.then_some(true),
+    }
 }
 
 /// What later events refer to.
 #[derive(Debug, Default)]
 struct Telling {
+    /// The number of the program whose recording is read.
+    generation: u32,
     /// What an agent says comes in pieces: they are one speech until something else
     /// happens.
     spoken: Option<Spoken>,
@@ -145,7 +186,10 @@ struct Spoken {
 
 impl Telling {
     fn observations(&mut self, tailed: &TailedEvent) -> Vec<ObservationDraft> {
-        let place = format!("protocol:{}:{}", tailed.line, tailed.index);
+        let place = match self.generation {
+            0 | 1 => format!("protocol:{}:{}", tailed.line, tailed.index),
+            later => format!("protocol:{later}/{}:{}", tailed.line, tailed.index),
+        };
         let mut all = Vec::new();
         if let ControlEvent::Message(message) = &tailed.event {
             self.message(message, &place, &mut all);

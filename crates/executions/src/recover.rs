@@ -66,7 +66,7 @@ impl Executions {
             messages::settle_interrupted(context, &run).await?;
             spooled_hooks::ingest(context, &run).await;
             let dialogs = context.startup_left(run.id, &run.engine).await;
-            let follow = Follow::new(Arc::clone(context), Arc::clone(&run), &row, dialogs)?;
+            let follow = Follow::new(Arc::clone(context), Arc::clone(&run), &row, dialogs).await?;
             self.spawn(run.id, follow.until_closed(notices));
             // It was cancelled, and the daemon died before its program did.
             if run.journal().peek(|state| state.lifecycle.is_final())? {

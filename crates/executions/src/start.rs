@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use missiond_adapters::{
     Adapter, Conversation, ConversationId, DetectError, Equipment, HookCommand, Launch, LaunchPlan,
-    McpServer, PermissionMode, PlanError, PlannedFile, ProgramSource, StartupDialog,
-    StartupQuestion, adapter, find_program, known_engines,
+    McpServer, PermissionMode, PlanError, PlannedFile, ProgramSource, StartupDialog, adapter,
+    find_program, known_engines,
 };
 use missiond_api::EXECUTION_VARIABLE;
 use missiond_context::own_words;
@@ -30,6 +30,7 @@ use missiond_slots::{NewSlot, program_environment};
 use missiond_store::executions::{self, ExecutionRow};
 
 use super::follow::{self, Follow};
+use super::handoff::LaunchChoices;
 use super::run::Run;
 use super::transcript::TranscriptCursor;
 use super::{ExecutionLookup, Executions, access, facts, startup};
@@ -41,7 +42,7 @@ use crate::preamble::{Preamble, append_preamble};
 const INSTRUCTIONS: &str = "instructions.txt";
 
 /// Where the agent's program looks for things, to find its transcript later.
-const PLACES: &str = "places.json";
+pub(super) const PLACES: &str = "places.json";
 
 /// What an execution and its slot are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +151,7 @@ impl Executions {
         match self.context.launch(&run, prepared, trace).await {
             Ok(row) => {
                 let context = Arc::clone(&self.context);
-                let follow = Follow::new(context, Arc::clone(&run), &row, dialogs)?;
+                let follow = Follow::new(context, Arc::clone(&run), &row, dialogs).await?;
                 self.spawn(run.id, follow.until_closed(notices));
                 Ok(run)
             }
@@ -185,6 +186,13 @@ impl Context {
         let adapter = adapter(&new.engine);
         let path = environment.get("PATH").map_or("", String::as_str);
         let controller = new.controller.unwrap_or(Controller::Terminal);
+        let choices = LaunchChoices {
+            controller,
+            args: new.args.clone(),
+            model: new.model.clone(),
+            permission: new.permission,
+            trust_folder: new.trust_folder,
+        };
         let (program, extra) = program(&*adapter, controller, new.args, path, &new.cwd)?;
         let folder = self.launch_folder(id);
         let signals = new.signals.unwrap_or(match adapter.source() {
@@ -243,14 +251,9 @@ impl Context {
                 contents: own_words(&marker::instructions(id, &key, &offered)),
             });
         }
-        let may = |dialog: &&StartupDialog| match dialog.question {
-            StartupQuestion::TrustFolder => new.trust_folder,
-            StartupQuestion::BypassPermissions => new.permission == PermissionMode::Bypass,
-            StartupQuestion::KeyFromEnvironment => false,
-        };
-        let dialogs = adapter.startup_dialogs().iter().filter(may).copied();
-        let dialogs: Vec<_> = dialogs.collect();
+        let dialogs = choices.answered_dialogs(&*adapter);
         plan.files.push(startup::planned(&folder, &dialogs));
+        plan.files.push(choices.planned(&folder));
         Ok(Prepared {
             dialogs,
             transcript: transcript.and_then(|place| place.written()),
@@ -379,7 +382,7 @@ impl Context {
 
 /// What the agent may say: what its owner takes, but for what its CLI puts on
 /// record by itself.
-fn offered(owner: OwnerEntity, adapter: &dyn Adapter) -> Vec<SignalType> {
+pub(super) fn offered(owner: OwnerEntity, adapter: &dyn Adapter) -> Vec<SignalType> {
     let mut offered = owner.signals();
     if adapter.transcript_has_messages() {
         offered.retain(|signal| signal.descriptor().traits != Meaning::Conversation);
@@ -389,7 +392,7 @@ fn offered(owner: OwnerEntity, adapter: &dyn Adapter) -> Vec<SignalType> {
 
 /// This binary as the execution's MCP server and as the command of its hooks.
 /// The capability is in the file; its path is no secret.
-fn own_server(
+pub(super) fn own_server(
     access: &Path,
     offered: &[SignalType],
 ) -> Result<(McpServer, HookCommand), ExecutionError> {
@@ -415,7 +418,7 @@ fn own_server(
 }
 
 /// The program and what of the arguments is left for it.
-fn program(
+pub(super) fn program(
     adapter: &dyn Adapter,
     controller: Controller,
     mut args: Vec<String>,
@@ -470,7 +473,10 @@ fn unknown_engine(engine: &CliEngine) -> String {
 }
 
 /// The variables that hold a path. A secret is none and stays out.
-fn places(mut environment: BTreeMap<String, String>, added: &BTreeMap<String, String>) -> String {
+pub(super) fn places(
+    mut environment: BTreeMap<String, String>,
+    added: &BTreeMap<String, String>,
+) -> String {
     environment.extend(added.clone());
     environment.retain(|_, value| value.starts_with('/'));
     serde_json::json!(environment).to_string()

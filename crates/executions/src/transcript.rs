@@ -172,6 +172,25 @@ impl Transcript {
         }
     }
 
+    /// What stands in it was told by other means: goes on behind it.
+    pub(super) async fn skip_to_end(
+        &mut self,
+        context: &Context,
+        run: &Arc<Run>,
+    ) -> Result<(), ExecutionError> {
+        let Some(mut place) = self.place.clone() else {
+            return Ok(());
+        };
+        let skipped = blocking(move || place.tail.skip_to_end().map(|()| place)).await;
+        match skipped {
+            Ok(place) => self.store(context, run, place).await,
+            Err(error) => {
+                tracing::debug!(execution = %run.id, %error, "transcript unavailable");
+                Ok(())
+            }
+        }
+    }
+
     /// Takes in what has come since; whether there is more.
     pub(super) async fn advance(
         &mut self,
@@ -260,6 +279,12 @@ fn find(
     };
     let found = adapter(engine).transcript(&search)?;
     Some(TranscriptCursor::new(found))
+}
+
+/// Whether there is a transcript of the conversation to go on with.
+pub(super) fn is_kept(engine: &CliEngine, cwd: &Path, conversation: &str, places: &Path) -> bool {
+    let began = SystemTime::UNIX_EPOCH;
+    find(engine, cwd, began, Some(conversation), places).is_some()
 }
 
 fn read(mut place: TranscriptCursor) -> Result<Read, missiond_adapters::TailError> {

@@ -388,6 +388,8 @@ fn program_of(open: &OpenSlot) -> SlotProgram {
         argv: record.argv.clone(),
         cwd: record.cwd.display().to_string(),
         pid: record.program_pid,
+        controller: open.controller(),
+        generation: record.generation,
         recording: record.recording.display().to_string(),
         cgroup: record
             .cgroup
@@ -451,7 +453,7 @@ fn of_slots(error: &SlotsError) -> ApiError {
 /// The refusal, with the command that helps where there is one.
 fn of_input(error: &InputError, open: &OpenSlot) -> ApiError {
     let code = match error {
-        InputError::Crowded => ErrorCode::Busy,
+        InputError::Crowded | InputError::HandingOff => ErrorCode::Busy,
         InputError::Undelivered(_) | InputError::Unanswered(_) | InputError::Closed => {
             ErrorCode::Conflict
         }

@@ -23,6 +23,7 @@ mod viewers;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,8 +33,8 @@ use missiond_adapters::ControlSetup;
 use missiond_api::Home;
 use missiond_config::{AnomaliesConfig, Config};
 use missiond_core::{
-    Anomaly, CliEngine, Clock, DaemonId, ErrorCode, Event, Slot, SlotId, SlotKind, SlotName,
-    TraceContext,
+    Anomaly, CliEngine, Clock, Controller, DaemonId, ErrorCode, Event, Slot, SlotId, SlotKind,
+    SlotName, TraceContext,
 };
 use missiond_os::environment::{self, Child};
 use missiond_os::files;
@@ -54,7 +55,7 @@ pub use foreground::{
     ConnectionEvent, ConnectionNumber, Foreground, ForegroundEvent, ForegroundReport,
     ForegroundVoice,
 };
-pub use live::{CommandError, Listener, SlotCommand, SlotView};
+pub use live::{CommandError, HandoffError, Listener, NextProgram, SlotCommand, SlotView};
 use manifests::Manifests;
 pub use manifests::Refreshed;
 pub use typing::{Answer, InputError, Message};
@@ -150,6 +151,19 @@ pub struct OpenSlot {
     pub slot: Slot,
     pub record: HostRecord,
     pub commands: mpsc::Sender<SlotCommand>,
+    /// Who types into it; changes whenever that does.
+    pub typist: watch::Receiver<Option<ViewerId>>,
+}
+
+impl OpenSlot {
+    /// Who drives the program.
+    #[must_use]
+    pub fn controller(&self) -> Controller {
+        match self.record.channel {
+            Channel::Terminal => Controller::Terminal,
+            Channel::Pipes => Controller::Structured,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -240,7 +254,8 @@ impl Slots {
         // On a shared database the others may be another daemon's. Those that
         // were recorded in this home are ours.
         let shared = context.db.engine() != Engine::Sqlite;
-        let ours = |slot: &Slot| !shared || Recording::exists(&recording(&context.home, slot.id));
+        let ours =
+            |slot: &Slot| !shared || Recording::exists(&recording(&context.home, slot.id, 1));
         for slot in open.iter().filter(|slot| !hosted(slot) && ours(slot)) {
             context
                 .close(
@@ -322,24 +337,32 @@ impl Slots {
     /// The last screen of a slot that was closed, from its recording, and how
     /// many bytes it had written.
     pub async fn last_screen(&self, slot: &Slot) -> Option<(Session, u64)> {
-        let path = recording(&self.context.home, slot.id);
+        let path = self.recordings(slot.id).pop()?;
         let manifest = self.context.manifest(&slot.engine)?;
         blocking(move || rebuild::last_screen(&path, manifest))
             .await
             .ok()
     }
 
-    /// What the terminal of a slot has shown, open or closed.
+    /// What a slot has shown, open or closed, by all programs it had.
     pub async fn recorded(&self, id: SlotId) -> Result<JoinedCast, CastError> {
-        let path = recording(&self.context.home, id);
+        let first = recording(&self.context.home, id, 1);
+        let recordings = self.recordings(id);
         blocking(move || {
-            let cast = JoinedCast::open(&path)?;
-            match conversation::recorded(&path) {
-                Some(structured) => Ok(cast.drawn_as(structured?.shown)),
-                None => Ok(cast),
-            }
+            let mut later = recordings.into_iter().skip(1);
+            let first = drawn(&first)?;
+            later.try_fold(first, |cast, path| Ok(cast.followed_by(drawn(&path)?)))
         })
         .await
+    }
+
+    /// The recordings of a slot, one for each program it had.
+    #[must_use]
+    pub fn recordings(&self, id: SlotId) -> Vec<PathBuf> {
+        let home = &self.context.home;
+        let later = (2..).map(|generation| recording(home, id, generation));
+        let later = later.take_while(|path| Recording::exists(path));
+        iter::once(recording(home, id, 1)).chain(later).collect()
     }
 
     /// Reads the person's manifests that have changed. Open slots go on with
@@ -373,10 +396,12 @@ impl Slots {
 
     fn follow(&self, slot: Slot, record: HostRecord, beginning: live::Beginning) -> OpenSlot {
         let (commands, received) = mpsc::channel(WAITING_COMMANDS);
+        let viewers = viewers::Viewers::new();
         let open = OpenSlot {
             slot,
             record,
             commands,
+            typist: viewers.holder(),
         };
         self.context.open().insert(open.slot.id, open.clone());
         self.context.opened.notify_one();
@@ -386,6 +411,7 @@ impl Slots {
             open.record.clone(),
             beginning,
             received,
+            viewers,
         );
         // Its program goes on; the next daemon follows it again.
         self.tasks
@@ -563,7 +589,8 @@ impl Context {
             cwd,
             environment: program_environment(&new.env),
             size: new.size,
-            recording: recording(&self.home, slot),
+            recording: recording(&self.home, slot, 1),
+            generation: 1,
             limits: self.limits,
             run_dir: self.home.slots_dir(),
         })
@@ -598,15 +625,28 @@ pub fn program_environment(wanted: &BTreeMap<String, String>) -> BTreeMap<String
     environment
 }
 
-fn recording(home: &Home, slot: SlotId) -> PathBuf {
-    home.recordings_dir().join(format!("{slot}.cast"))
+/// Where the output of the program with this number is recorded.
+fn recording(home: &Home, slot: SlotId, generation: u32) -> PathBuf {
+    home.recordings_dir().join(match generation {
+        0 | 1 => format!("{slot}.cast"),
+        later => format!("{slot}-{later}.cast"),
+    })
+}
+
+/// A recording as it was shown: a protocol is drawn.
+fn drawn(path: &Path) -> Result<JoinedCast, CastError> {
+    let cast = JoinedCast::open(path)?;
+    match conversation::recorded(path) {
+        Some(structured) => Ok(cast.drawn_as(structured?.shown)),
+        None => Ok(cast),
+    }
 }
 
 /// Ends a program that has no place in the store, and removes its traces.
 async fn abandon(record: &HostRecord, run_dir: &Path) {
     let files = HostFiles::new(run_dir, record.slot);
     let ended = tokio::time::timeout(ABANDON_LIMIT, async {
-        let mut host = HostConnection::connect(&files.socket, 0).await?;
+        let mut host = HostConnection::connect(&files.socket, 0, record.generation).await?;
         host.send(&ToHost::Kill { grace_ms: 0 }).await?;
         while let Some(frame) = host.next().await? {
             if matches!(frame, FromHost::Exited(_)) {

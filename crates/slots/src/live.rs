@@ -9,6 +9,7 @@ mod command;
 mod commands;
 mod control;
 mod ending;
+mod handoff;
 mod publishing;
 mod upkeep;
 
@@ -36,7 +37,10 @@ use super::viewers::Viewers;
 use crate::conversation::Conversation;
 use control::InStep;
 
+use handoff::Pending;
+
 pub use command::{CommandError, Listener, SlotCommand, SlotView};
+pub use handoff::{HandoffError, NextProgram};
 
 /// Before a living host that refused is tried again.
 const RECONNECT: Duration = Duration::from_millis(50);
@@ -56,6 +60,7 @@ pub(super) async fn follow(
     record: HostRecord,
     beginning: Beginning,
     commands: mpsc::Receiver<SlotCommand>,
+    viewers: Viewers,
 ) {
     let id = slot.id;
     let manifest_changes = context.manifests.changes();
@@ -99,7 +104,10 @@ pub(super) async fn follow(
         watch: Watch::new(context.anomalies.clone(), context.known_anomalies(id).await),
         begun: Instant::now(),
         killers: Vec::new(),
-        viewers: Viewers::new(),
+        kill_grace: None,
+        handoff: None,
+        typed_at: None,
+        viewers,
         listener: None,
         arbiter: Arbiter::default(),
         met_host: false,
@@ -178,6 +186,11 @@ struct Live {
     /// The watch counts from here.
     begun: Instant,
     killers: Vec<(oneshot::Sender<String>, String)>,
+    /// How long the program that is being ended may take.
+    kill_grace: Option<u64>,
+    handoff: Option<Pending>,
+    /// When somebody last typed to the program.
+    typed_at: Option<Instant>,
     viewers: Viewers,
     listener: Option<Arc<dyn Listener>>,
     arbiter: Arbiter,
@@ -212,10 +225,12 @@ enum DisconnectReason {
 impl Live {
     async fn run(&mut self) {
         loop {
-            match HostConnection::connect(&self.files.socket, self.offset).await {
+            let generation = self.record.generation;
+            match HostConnection::connect(&self.files.socket, self.offset, generation).await {
                 Ok(mut host) => match self.follow_host(&mut host).await {
                     Ok(DisconnectReason::Exited(status)) => {
-                        self.ended(&status.to_string(), status).await;
+                        let reason = self.reason_of_end(status);
+                        self.ended(&reason, status).await;
                         let _ = host.send(&ToHost::ExitAcknowledged).await;
                         // The host removes its files and goes; then it is over.
                         while let Ok(Some(_)) = host.next().await {}
@@ -235,8 +250,10 @@ impl Live {
                     tracing::warn!(slot = %self.slot.id, %error, "slot host not answering yet");
                 }
             }
-            tokio::time::sleep(RECONNECT).await;
-            self.rebuild_conversation().await;
+            if !self.adopt_next().await {
+                tokio::time::sleep(RECONNECT).await;
+                self.rebuild_conversation().await;
+            }
         }
     }
 
@@ -262,6 +279,10 @@ impl Live {
     ) -> Result<DisconnectReason, HostError> {
         let mut changes = Vec::new();
         let bell = self.viewers.bell();
+        // An order that was lost with the connection before.
+        if let Some(grace_ms) = self.kill_grace {
+            host.send(&ToHost::Kill { grace_ms }).await?;
+        }
         loop {
             let wake = self.wake();
             tokio::select! {
@@ -297,6 +318,7 @@ impl Live {
                     Some(FromHost::Exited(status)) => return Ok(DisconnectReason::Exited(status)),
                     Some(FromHost::Refused(why)) => {
                         tracing::warn!(slot = %self.slot.id, why, "slot host refused command");
+                        self.refuse_handoff(why);
                         if self.conversation.is_some() {
                             return Ok(DisconnectReason::Lost);
                         }
@@ -341,6 +363,7 @@ impl Live {
             }
             self.viewers.show(self.session.terminal(), Instant::now());
             self.type_on(host, &mut changes).await?;
+            self.advance_handoff(host).await?;
             self.publish(&mut changes).await;
             self.detect_anomalies().await;
         }
@@ -434,6 +457,7 @@ impl Live {
             job,
             arbiter,
             self.typing.wake(),
+            self.wake_for_handoff(),
             self.checkpoint.at(self.offset),
             watch,
             self.viewers.due(),

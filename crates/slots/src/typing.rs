@@ -50,6 +50,8 @@ pub enum InputError {
     Undelivered(#[from] DeliveryRefusal),
     #[error(transparent)]
     Unanswered(#[from] AnswerRefusal),
+    #[error("the conversation is being handed over to another program: try again in a moment")]
+    HandingOff,
     #[error("the slot has just been closed")]
     Closed,
 }
@@ -155,6 +157,11 @@ impl Typing {
             return;
         }
         job.refuse(InputError::Crowded);
+    }
+
+    /// Nothing is being typed, and nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.current.is_none() && self.waiting.is_empty()
     }
 
     /// When to be asked again although nothing has changed.

@@ -130,6 +130,10 @@ impl Viewers {
         }
     }
 
+    pub(super) fn holder(&self) -> watch::Receiver<Option<ViewerId>> {
+        self.holder.subscribe()
+    }
+
     pub(super) fn join(&mut self, view: View, keys: Keys, now: Instant) -> Viewing {
         let id = ViewerId::next();
         // A frame, and the end.

@@ -60,6 +60,19 @@ pub async fn find(tx: &mut Tx<'_>, token: &TokenHash) -> Result<Option<Capabilit
     }))
 }
 
+/// Takes back whatever an execution was granted but for this one.
+pub async fn revoke_others(
+    tx: &mut Tx<'_>,
+    execution: ExecutionId,
+    kept: &TokenHash,
+    at: Timestamp,
+) -> Result<u64, StoreError> {
+    let sql = "UPDATE execution_capabilities SET revoked_at = $3 \
+         WHERE execution = $1 AND token_hash <> $2 AND revoked_at IS NULL";
+    let params = [Value::written(execution), kept.0.as_str().into(), at.into()];
+    tx.execute(sql, &params).await
+}
+
 /// Takes back whatever an execution was granted; how many that were.
 pub async fn revoke(
     tx: &mut Tx<'_>,

@@ -162,6 +162,7 @@ function changedBy(event: TimelineEvent["event"]): Kept[] {
     case "slot_state_changed":
     case "slot_became_idle":
     case "slot_created":
+    case "controller_changed":
     case "slot_recording_stalled":
     case "slot_recording_resumed":
     case "slot_anomaly_found":

@@ -161,6 +161,8 @@ function sentenceOf(event: Event): { sentence: string; tone: Tone } {
       return { sentence: `dismissed by ${event.by}`, tone: "rest" };
     case "slot_created":
       return { sentence: `${event.name}, ${event.engine}`, tone: "rest" };
+    case "controller_changed":
+      return { sentence: `driven by its ${event.controller === "terminal" ? "terminal" : "protocol"}`, tone: "rest" };
     case "slot_closed":
       return { sentence: event.reason, tone: "rest" };
     case "slot_anomaly_found":

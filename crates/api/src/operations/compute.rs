@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use missiond_core::{
-    AbsolutePath, Bounded, BoundedOr, CliEngine, List, MAX_EXACT, PtyState, SlotId, SlotKind,
-    SlotName, Text, Timestamp,
+    AbsolutePath, Bounded, BoundedOr, CliEngine, Controller, List, MAX_EXACT, PtyState, SlotId,
+    SlotKind, SlotName, Text, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -152,6 +152,10 @@ pub struct SlotProgram {
     pub argv: Vec<String>,
     pub cwd: String,
     pub pid: u32,
+    /// By its protocol, or by its terminal.
+    pub controller: Controller,
+    /// How many programs have had the slot, with this one.
+    pub generation: u32,
     pub recording: String,
     /// The control group that holds all its processes. Without one they are held
     /// by their process group and the slot's host.

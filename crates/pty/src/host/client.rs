@@ -88,15 +88,24 @@ pub struct HostConnection {
 }
 
 impl HostConnection {
-    /// Connects and asks for the output from this byte on.
-    pub async fn connect(socket: &Path, resume_from: u64) -> Result<Self, HostError> {
+    /// Connects and asks for the output from this byte on, of the program with this
+    /// number.
+    pub async fn connect(
+        socket: &Path,
+        resume_from: u64,
+        generation: u32,
+    ) -> Result<Self, HostError> {
         let (reader, writer) = UnixStream::connect(socket).await?.into_split();
         let mut connection = Self {
             reader,
             writer,
             buffer: Vec::new(),
         };
-        connection.send(&ToHost::Hello { resume_from }).await?;
+        let hello = ToHost::Hello {
+            resume_from,
+            generation,
+        };
+        connection.send(&hello).await?;
         Ok(connection)
     }
 

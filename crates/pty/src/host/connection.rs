@@ -35,6 +35,7 @@ const MAX_HANDSHAKES: usize = 8;
 /// A connection that has said hello.
 pub(super) struct AcceptedDaemon {
     pub(super) resume_from: u64,
+    pub(super) generation: u32,
     pub(super) frames: mpsc::Receiver<ToHost>,
     pub(super) writer: OwnedWriteHalf,
 }
@@ -70,9 +71,14 @@ impl DaemonAcceptor {
             let mut frames = listen(reader);
             let first = tokio::time::timeout(HANDSHAKE_LIMIT, frames.recv()).await;
             drop(permit);
-            if let Ok(Some(ToHost::Hello { resume_from })) = first {
+            if let Ok(Some(ToHost::Hello {
+                resume_from,
+                generation,
+            })) = first
+            {
                 let hello = AcceptedDaemon {
                     resume_from,
+                    generation,
                     frames,
                     writer,
                 };

@@ -5,19 +5,22 @@
 
 use missiond_semantic::Size;
 
-use super::process::ExitStatus;
+use super::process::{ExitStatus, Handoff};
 
 /// Input in one frame; longer input takes several.
 pub const MAX_INPUT: usize = 32 << 10;
 /// Output in one frame.
 pub(super) const MAX_OUTPUT: usize = 32 << 10;
-const MAX_FRAME: usize = (32 << 10) + 64;
+/// The longest is an order for another program, with all its arguments.
+const MAX_FRAME: usize = 512 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToHost {
-    /// First of all: send the output from this byte on.
+    /// First of all: send the output from this byte on, of the program with this
+    /// number. A host that has another one by now says nothing and hangs up.
     Hello {
         resume_from: u64,
+        generation: u32,
     },
     Input(Vec<u8>),
     Resize(Size),
@@ -27,6 +30,8 @@ pub enum ToHost {
     },
     /// The exit is on record; the host may go.
     ExitAcknowledged,
+    /// End the program and run another one in its place.
+    Handoff(Box<Handoff>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +70,12 @@ pub enum BadFrame {
     Malformed,
 }
 
+/// Whether an order for another program fits into a frame.
+#[must_use]
+pub fn fits(order: &Handoff) -> bool {
+    serde_json::to_vec(order).is_ok_and(|json| json.len() < MAX_FRAME)
+}
+
 /// A side of the conversation.
 pub trait Frame: Sized {
     fn content(&self) -> (u8, Vec<u8>);
@@ -100,7 +111,17 @@ pub trait Frame: Sized {
 impl Frame for ToHost {
     fn content(&self) -> (u8, Vec<u8>) {
         match self {
-            Self::Hello { resume_from } => (b'h', resume_from.to_le_bytes().to_vec()),
+            Self::Hello {
+                resume_from,
+                generation,
+            } => {
+                let mut content = resume_from.to_le_bytes().to_vec();
+                // A host of an earlier version knows the first generation only.
+                if *generation > 1 {
+                    content.extend(generation.to_le_bytes());
+                }
+                (b'h', content)
+            }
             Self::Input(bytes) => (b'i', bytes.clone()),
             Self::Resize(size) => {
                 let mut content = size.columns.to_le_bytes().to_vec();
@@ -109,14 +130,22 @@ impl Frame for ToHost {
             }
             Self::Kill { grace_ms } => (b'k', grace_ms.to_le_bytes().to_vec()),
             Self::ExitAcknowledged => (b'n', Vec::new()),
+            Self::Handoff(next) => (b'f', serde_json::to_vec(next).unwrap_or_default()),
         }
     }
 
     fn parse(letter: u8, content: &[u8]) -> Option<Self> {
         Some(match letter {
-            b'h' => Self::Hello {
-                resume_from: u64::from_le_bytes(content.try_into().ok()?),
-            },
+            b'h' => {
+                let (resume_from, rest) = content.split_first_chunk::<8>()?;
+                Self::Hello {
+                    resume_from: u64::from_le_bytes(*resume_from),
+                    generation: match rest {
+                        [] => 1,
+                        counted => u32::from_le_bytes(counted.try_into().ok()?),
+                    },
+                }
+            }
             b'i' => Self::Input(content.to_vec()),
             b'r' => {
                 let [a, b, c, d] = content.try_into().ok()?;
@@ -129,6 +158,7 @@ impl Frame for ToHost {
                 grace_ms: u64::from_le_bytes(content.try_into().ok()?),
             },
             b'n' if content.is_empty() => Self::ExitAcknowledged,
+            b'f' => Self::Handoff(serde_json::from_slice(content).ok()?),
             _ => return None,
         })
     }
@@ -186,10 +216,29 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::host::channel::Channel;
 
     fn to_host() -> impl Strategy<Value = ToHost> {
         prop_oneof![
-            any::<u64>().prop_map(|resume_from| ToHost::Hello { resume_from }),
+            (any::<u64>(), 1..=u32::MAX).prop_map(|(resume_from, generation)| ToHost::Hello {
+                resume_from,
+                generation,
+            }),
+            (2..=u32::MAX, ".{0,40}").prop_map(|(generation, argument)| {
+                ToHost::Handoff(Box::new(Handoff {
+                    generation,
+                    argv: vec!["agent".to_owned(), argument.clone()],
+                    environment: [("NAME".to_owned(), argument)].into(),
+                    size: Size {
+                        columns: 80,
+                        rows: 24,
+                    },
+                    channel: Channel::Pipes,
+                    handover: None,
+                    recording: "/recordings/slot-2.cast".into(),
+                    grace_ms: 5,
+                }))
+            }),
             proptest::collection::vec(any::<u8>(), 0..200).prop_map(ToHost::Input),
             any::<(u16, u16)>().prop_map(|(columns, rows)| ToHost::Resize(Size { columns, rows })),
             any::<u64>().prop_map(|grace_ms| ToHost::Kill { grace_ms }),

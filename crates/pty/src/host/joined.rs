@@ -1,8 +1,11 @@
 //! A recording as one asciicast, whatever number of files it has: what a player
 //! wants. Time begins with the first byte that is still there.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
+
+use missiond_semantic::Size;
 
 use super::segments::{RecordedEvent, Recording, RecordingReader};
 use crate::cast::{CastError, CastEvent, CastHeader, CastWriter, EventKind};
@@ -15,7 +18,17 @@ pub struct JoinedCast {
     begins: Duration,
     /// Bytes of a character whose others are in the next piece of output.
     half: Vec<u8>,
+    size: Size,
+    /// Seconds since 1970 at time zero.
+    timestamp: Option<i64>,
+    /// From time zero of the first recording to that of the one being read.
+    shift: Duration,
+    /// What the programs wrote that followed in the same slot.
+    later: VecDeque<JoinedCast>,
 }
+
+/// Clears whatever a program has left on a terminal.
+const RESET: &str = "\u{1b}c";
 
 #[derive(Debug)]
 enum Source {
@@ -59,7 +72,38 @@ impl JoinedCast {
             lines,
             begins,
             half: Vec::new(),
+            size,
+            timestamp: recording.timestamp(),
+            shift: Duration::ZERO,
+            later: VecDeque::new(),
         })
+    }
+
+    /// With another recording behind it, on a clean screen and at its own time.
+    #[must_use]
+    pub fn followed_by(mut self, next: Self) -> Self {
+        self.later.push_back(next);
+        self
+    }
+
+    /// Goes on with the next recording; nothing at the end of the last.
+    fn turn_to_next(&mut self) -> Result<Option<()>, CastError> {
+        let Some(next) = self.later.pop_front() else {
+            return Ok(None);
+        };
+        let seconds = next.timestamp.zip(self.timestamp).map(|(n, own)| n - own);
+        let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
+        self.shift = Duration::from_secs(seconds.unwrap_or(0));
+        self.source = next.source;
+        self.half.clear();
+        let at = self.shift.saturating_sub(self.begins);
+        for kind in [
+            EventKind::Resize(next.size),
+            EventKind::Output(RESET.to_owned()),
+        ] {
+            self.lines.write(&CastEvent { at, kind })?;
+        }
+        Ok(Some(()))
     }
 
     /// The same recording with something drawn instead of what the program wrote.
@@ -75,7 +119,10 @@ impl JoinedCast {
     pub fn next_lines(&mut self, about: usize) -> Result<Option<Vec<u8>>, CastError> {
         while self.lines.get_mut().len() < about {
             let Some((at, recorded)) = self.source.next()? else {
-                break;
+                match self.turn_to_next()? {
+                    Some(()) => continue,
+                    None => break,
+                }
             };
             let kind = match recorded {
                 RecordedEvent::Resize(size) => EventKind::Resize(size),
@@ -86,7 +133,7 @@ impl JoinedCast {
                     text => EventKind::Output(text),
                 },
             };
-            let at = at.saturating_sub(self.begins);
+            let at = (self.shift + at).saturating_sub(self.begins);
             self.lines.write(&CastEvent { at, kind })?;
         }
         let lines = std::mem::take(self.lines.get_mut());
@@ -168,6 +215,28 @@ mod tests {
             (10_750, EventKind::Output("ä".into())),
         ];
         assert_eq!(events, expected);
+
+        let later = folder.path().join("s-2.cast");
+        segment(&later, 1, 0, 5.0, &[r#"[0.25, "o", "b"]"#]);
+        let earlier = JoinedCast::open(&first).unwrap();
+        let mut both = earlier.followed_by(JoinedCast::open(&later).unwrap());
+        let both = both.next_lines(1 << 20).unwrap().unwrap();
+        let last: Vec<_> = CastReader::new(both.as_slice())
+            .unwrap()
+            .map(Result::unwrap)
+            .map(|e| (e.at.as_millis(), e.kind))
+            .skip(expected.len())
+            .collect();
+        let size = missiond_semantic::Size {
+            columns: 80,
+            rows: 24,
+        };
+        let followed = [
+            (5000, EventKind::Resize(size)),
+            (5000, EventKind::Output(RESET.to_owned())),
+            (5250, EventKind::Output("b".into())),
+        ];
+        assert_eq!(last, followed, "at its own time, on a clean screen");
 
         std::fs::remove_file(&first).unwrap();
         let mut rest = JoinedCast::open(&first).unwrap();

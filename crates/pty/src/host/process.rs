@@ -41,6 +41,48 @@ pub struct LaunchSpec {
     pub limits: RecordingLimits,
     /// A private folder for the socket and the record.
     pub run_dir: PathBuf,
+    #[serde(default = "first_generation")]
+    pub generation: u32,
+}
+
+/// The program that takes the place of the one that runs in a slot. The host ends that,
+/// starts this, and from then on listens to nobody who spoke to the one before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handoff {
+    /// One more than that of the program before.
+    pub generation: u32,
+    pub argv: Vec<String>,
+    /// Added to what the program before was given.
+    pub environment: BTreeMap<String, String>,
+    pub size: Size,
+    pub channel: Channel,
+    pub handover: Option<Value>,
+    pub recording: PathBuf,
+    /// How long the program before may take to end by itself.
+    pub grace_ms: u64,
+}
+
+impl Handoff {
+    /// The whole order for the program, behind the one before.
+    pub(super) fn after(self, before: &LaunchSpec) -> LaunchSpec {
+        let mut environment = before.environment.clone();
+        environment.extend(self.environment);
+        LaunchSpec {
+            generation: self.generation,
+            argv: self.argv,
+            environment,
+            size: self.size,
+            channel: self.channel,
+            handover: self.handover,
+            recording: self.recording,
+            ..before.clone()
+        }
+    }
+}
+
+/// That of a program that follows no other, also where nobody counted.
+fn first_generation() -> u32 {
+    1
 }
 
 /// Names a running host. Written when the program runs, and once more when it
@@ -67,6 +109,9 @@ pub struct HostRecord {
     pub channel: Channel,
     #[serde(default)]
     pub handover: Option<Value>,
+    /// How many programs have had the slot, with this one.
+    #[serde(default = "first_generation")]
+    pub generation: u32,
     /// Microseconds since 1970: time zero of the recording.
     pub started_at_us: i64,
     pub exited: Option<ExitStatus>,
@@ -160,6 +205,13 @@ impl HostFiles {
             socket: run_dir.join(format!("{slot}.sock")),
             record: run_dir.join(format!("{slot}.json")),
         }
+    }
+
+    /// The record as it is now; none where there is no host.
+    #[must_use]
+    pub fn read(&self) -> Option<HostRecord> {
+        let json = std::fs::read(&self.record).ok()?;
+        serde_json::from_slice(&json).ok()
     }
 
     /// Every record in a run folder. A file that is none is passed over.

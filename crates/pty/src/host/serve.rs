@@ -5,6 +5,8 @@
 //! does not keep up) while the recording cannot be written or a connected
 //! daemon is far behind; it never waits for a daemon that is not there.
 
+mod handoff;
+
 use std::io;
 use std::pin::pin;
 use std::time::Duration;
@@ -20,9 +22,11 @@ use super::backlog::Backlog;
 use super::cgroup::Cgroup;
 use super::channel::{Channel, IncomingLines, InputEnd, OutputEnd, read_errors};
 use super::connection::{AcceptedDaemon, DaemonAcceptor, Outgoing};
+use super::fence::Fence;
 use super::frame::{FromHost, ToHost};
-use super::process::{ExitStatus, HostFiles, HostRecord};
+use super::process::{ExitStatus, HostFiles, HostRecord, LaunchSpec};
 use super::recording::Recorder;
+use super::start::Started;
 use super::tree;
 use super::unattended::Unattended;
 use crate::cast::CastError;
@@ -83,7 +87,12 @@ enum Phase {
 }
 
 pub(super) struct Host {
+    /// What the program was started by: the next one gets the same but for what is said.
+    spec: LaunchSpec,
     record: HostRecord,
+    fence: Fence,
+    /// What takes the program's place when it has ended.
+    next: Option<LaunchSpec>,
     files: HostFiles,
     program: Connected,
     cgroup: Option<Cgroup>,
@@ -136,12 +145,16 @@ enum HostEvent {
 
 impl Host {
     pub(super) fn new(
-        record: HostRecord,
+        spec: LaunchSpec,
         files: HostFiles,
-        program: Program,
-        recorder: Recorder,
+        started: Started,
         listener: UnixListener,
     ) -> Self {
+        let Started {
+            record,
+            program,
+            recorder,
+        } = started;
         let Program {
             connected: program,
             cgroup,
@@ -149,6 +162,9 @@ impl Host {
         let now = Instant::now();
         let (acceptor, accepted) = DaemonAcceptor::new();
         Self {
+            fence: Fence::new(spec.generation),
+            next: None,
+            spec,
             record,
             files,
             program,
@@ -294,7 +310,10 @@ impl Host {
             HostEvent::ChildChanged => {
                 tree::descendants(self.record.program_pid);
             }
-            HostEvent::Terminate => self.begin_end(LEFTOVER_GRACE),
+            HostEvent::Terminate => {
+                self.cancel_handoff();
+                self.begin_end(LEFTOVER_GRACE);
+            }
         }
     }
 
@@ -302,9 +321,14 @@ impl Host {
     fn serve_daemon(&mut self, accepted: AcceptedDaemon) {
         let AcceptedDaemon {
             resume_from,
+            generation,
             frames,
             writer,
         } = accepted;
+        // It believes in a program that has been followed by another: its record is old.
+        if !self.fence.admits(generation) {
+            return;
+        }
         self.incoming = Some(frames);
         self.outgoing = Some(Outgoing::new(writer));
         self.unattended = None;
@@ -330,8 +354,8 @@ impl Host {
 
     fn handle_frame(&mut self, frame: ToHost) {
         match frame {
-            ToHost::Hello { resume_from } => self.resume(resume_from),
-            ToHost::Input(_) if self.phase != Phase::Running => {
+            ToHost::Hello { resume_from, .. } => self.resume(resume_from),
+            ToHost::Input(_) if self.phase != Phase::Running || !self.fence.takes_input() => {
                 self.refuse("the program has ended or is being ended");
             }
             ToHost::Input(bytes) if self.has_pipes() => self.take_lines(&bytes),
@@ -354,8 +378,10 @@ impl Host {
                 Err(error) => self.refuse(&format!("the size was not changed: {error}")),
             },
             ToHost::Kill { grace_ms } => {
+                self.cancel_handoff();
                 self.begin_end(Duration::from_millis(grace_ms).min(MAX_GRACE));
             }
+            ToHost::Handoff(next) => self.begin_handoff(*next),
             ToHost::ExitAcknowledged => {
                 self.exit_acknowledged = matches!(self.phase, Phase::Ended { .. });
             }
@@ -506,7 +532,10 @@ impl Host {
                 let _ = self.recorder.finish();
             }
             if self.recorder.is_clear() || now >= give_up {
-                self.end(now);
+                match self.next.take() {
+                    Some(next) => self.hand_off(next, now),
+                    None => self.end(now),
+                }
             }
         }
     }

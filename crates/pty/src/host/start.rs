@@ -100,6 +100,29 @@ fn check(spec: &LaunchSpec) -> Result<(), String> {
 }
 
 fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
+    let listener = listen(files)
+        .map_err(|error| format!("cannot listen on {}: {error}", files.socket.display()))?;
+    let started = start_program(spec, files)?;
+    Ok(Host::new(spec.clone(), files.clone(), started, listener))
+}
+
+/// A program that runs, is recorded and is on record.
+pub(super) struct Started {
+    pub(super) record: HostRecord,
+    pub(super) program: Program,
+    pub(super) recorder: Recorder,
+}
+
+/// Starts the program that takes the place of another. What fails leaves no recording.
+pub(super) fn start_next(spec: &LaunchSpec, files: &HostFiles) -> Result<Started, String> {
+    let started = check(spec).and_then(|()| start_program(spec, files));
+    if started.is_err() {
+        let _ = Recording::remove(&spec.recording);
+    }
+    started
+}
+
+fn start_program(spec: &LaunchSpec, files: &HostFiles) -> Result<Started, String> {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
@@ -123,8 +146,6 @@ fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
         let path = spec.recording.display();
         format!("the recording {path} cannot be written: {error}")
     })?;
-    let listener = listen(files)
-        .map_err(|error| format!("cannot listen on {}: {error}", files.socket.display()))?;
     let (connected, cgroup) = spawn_contained(spec)?;
     let program_pid = connected.child.id().unwrap_or_default();
     let host_pid = std::process::id();
@@ -142,6 +163,7 @@ fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
         cgroup: cgroup.as_ref().map(|cgroup| cgroup.path().to_owned()),
         channel: spec.channel,
         handover: spec.handover.clone(),
+        generation: spec.generation,
         started_at_us: i64::try_from(time_zero.as_micros()).unwrap_or(i64::MAX),
         exited: None,
     };
@@ -155,14 +177,11 @@ fn prepare(spec: &LaunchSpec, files: &HostFiles) -> Result<Host, String> {
         let path = files.record.display();
         return Err(format!("{path} cannot be written: {error}"));
     }
-    let program = Program { connected, cgroup };
-    Ok(Host::new(
+    Ok(Started {
         record,
-        files.clone(),
-        program,
+        program: Program { connected, cgroup },
         recorder,
-        listener,
-    ))
+    })
 }
 
 fn listen(files: &HostFiles) -> io::Result<UnixListener> {

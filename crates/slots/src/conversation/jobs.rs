@@ -59,6 +59,17 @@ impl Jobs {
         None
     }
 
+    /// Nothing waits, and nothing was said that is not on record.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.asking.is_none() && self.written.is_empty()
+    }
+
+    pub(super) fn refuse(self) {
+        for (job, _) in self.waiting {
+            job.refuse(InputError::HandingOff);
+        }
+    }
+
     pub(super) fn deadline(&self) -> Option<Duration> {
         self.waiting.front().map(|(_, until)| *until)
     }

@@ -190,6 +190,27 @@ impl Conversation {
         effects
     }
 
+    /// The turn has ended, nothing is asked, and nothing is left to say.
+    pub(super) fn rests(&self) -> bool {
+        let state = self.client.state();
+        let reading = self.reading_of(&state);
+        matches!(reading.state, PtyState::Idle | PtyState::Error)
+            && reading.dialog.is_none()
+            && state.session.is_some()
+            && state.waiting.is_empty()
+            && self.jobs.is_empty()
+    }
+
+    /// Another program goes on: what still waits was not said.
+    pub(super) fn refuse_jobs(self) {
+        self.jobs.refuse();
+    }
+
+    /// Something for whoever looks, that the agent did not say.
+    pub(super) fn notice(&mut self, text: &str) -> String {
+        self.transcript.notice(text)
+    }
+
     pub(super) fn reading(&self) -> Reading {
         self.reading_of(&self.client.state())
     }

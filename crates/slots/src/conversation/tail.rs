@@ -7,7 +7,7 @@ use missiond_adapters::ControlSetup;
 use missiond_control::{Client, ControlEvent, Direction, RecordedLine, Replayer};
 use missiond_core::Timestamp;
 use missiond_pty::CastError;
-use missiond_pty::host::{HostRecord, LineDirection, LineTail};
+use missiond_pty::host::{HostRecord, LineDirection, LineTail, Recording};
 
 #[derive(Debug)]
 pub struct ProtocolTail {
@@ -34,6 +34,16 @@ impl ProtocolTail {
         let setup: ControlSetup = serde_json::from_value(record.handover.clone()?).ok()?;
         let began = Timestamp::from_micros(record.started_at_us);
         Some(Self::new(&record.recording, began, &setup))
+    }
+
+    /// The conversation in a recording; none if it is of a terminal.
+    #[must_use]
+    pub fn of_recording(path: &Path) -> Option<Self> {
+        let recording = Recording::open(path).ok()?;
+        let setup: ControlSetup = serde_json::from_value(recording.handover()?.clone()).ok()?;
+        let seconds = recording.timestamp().unwrap_or_default();
+        let began = Timestamp::from_micros(seconds.saturating_mul(1_000_000));
+        Some(Self::new(path, began, &setup))
     }
 
     pub(crate) fn new(recording: &Path, began: Timestamp, setup: &ControlSetup) -> Self {

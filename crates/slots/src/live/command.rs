@@ -10,6 +10,7 @@ use missiond_pty::{Keys, MAX_SIZE, MIN_SIZE, View};
 use missiond_semantic::{Explanation, Reading, Screen, Size};
 use tokio::sync::oneshot;
 
+use super::handoff::{HandoffError, NextProgram};
 use crate::typing::Job;
 use crate::viewers::{ViewerId, Viewing};
 
@@ -62,6 +63,15 @@ pub enum SlotCommand {
         viewer: ViewerId,
         done: oneshot::Sender<bool>,
     },
+    /// Gives the conversation to another program when this one rests. Whoever no
+    /// longer waits for the answer no longer wants it. Answered with the number of the
+    /// new program when that runs.
+    HandOff {
+        next: Box<NextProgram>,
+        done: oneshot::Sender<Result<u32, HandoffError>>,
+    },
+    /// Tell whoever looks at a conversation something that its agent did not say.
+    Notice(String),
     /// Answered when every process is gone and the slot is closed.
     Kill {
         grace: Duration,

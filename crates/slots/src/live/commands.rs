@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::{CommandError, Live, SlotCommand, SlotView, input};
 use crate::hook_claims;
+use crate::typing::InputError;
 use crate::viewers::ViewerId;
 
 impl Live {
@@ -31,6 +32,10 @@ impl Live {
                 let explained = told.unwrap_or_else(|| self.session.explain(now));
                 let _ = done.send(Box::new(explained));
             }
+            // What is said now would be said to a program that leaves, or keep it.
+            SlotCommand::Input(job) if self.is_held_back(&job) => {
+                job.refuse(InputError::HandingOff);
+            }
             SlotCommand::Input(job) => match &mut self.conversation {
                 Some(_) => self.give_job(*job, host).await?,
                 None => self.typing.accept(*job),
@@ -49,7 +54,12 @@ impl Live {
                 let _ = done.send(pressed);
             }
             SlotCommand::RawKeys { bytes, done } if self.conversation.is_some() => {
-                let pressed = self.press_structured(&bytes, host).await?;
+                // A person who types here is given the agent's own terminal; until then
+                // they are told, and what they type goes nowhere.
+                let pressed = match self.press_structured(&bytes, host).await? {
+                    Err(CommandError::NoKeys) => Ok(0),
+                    pressed => pressed,
+                };
                 let _ = done.send(pressed);
             }
             SlotCommand::Key { bytes, done } => {
@@ -88,10 +98,14 @@ impl Live {
                 let _ = done.send(self.viewers.release(viewer, Instant::now()));
                 self.fit_viewers(host, changes).await?;
             }
+            SlotCommand::HandOff { next, done } => self.want_handoff(*next, done),
+            SlotCommand::Notice(text) => self.show_notice(&text),
             SlotCommand::Kill { grace, done } => {
                 let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
-                host.send(&ToHost::Kill { grace_ms }).await?;
                 self.killers.push((done, String::new()));
+                self.kill_grace = Some(grace_ms);
+                self.cancel_handoff();
+                host.send(&ToHost::Kill { grace_ms }).await?;
             }
         }
         Ok(())
@@ -163,7 +177,10 @@ impl Live {
         changes: &mut Vec<TimedReading>,
     ) -> Result<(), HostError> {
         // What a viewer's terminal reports by itself is no key.
-        self.typed += u64::from(Key::of_input(bytes).is_some());
+        if Key::of_input(bytes).is_some() {
+            self.typed += 1;
+            self.typed_at = Some(Instant::now());
+        }
         input(host, bytes).await?;
         let now = self.now();
         self.session.sent(bytes, now, changes);

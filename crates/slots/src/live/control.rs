@@ -240,6 +240,14 @@ impl Live {
         }
     }
 
+    /// Shows whoever looks at a conversation something that its agent did not say.
+    pub(super) fn show_notice(&mut self, text: &str) {
+        if let Some(conversation) = &mut self.conversation {
+            let shown = conversation.notice(text);
+            self.draw(&shown);
+        }
+    }
+
     /// Why a structured slot is in its state: the agent said so.
     pub(super) fn explain_conversation(&mut self) -> Option<Explanation> {
         let reading = self.conversation.as_ref()?.reading();

@@ -131,6 +131,13 @@ pub(crate) enum BenchCommand {
         #[arg(long, hide = true)]
         quick: bool,
     },
+    /// A turn of an agent that is driven by its protocol, beside the same with nothing
+    /// between, and what agents that wait cost.
+    Control {
+        /// A few agents for a moment: shows that it works, measures nothing.
+        #[arg(long, hide = true)]
+        quick: bool,
+    },
     /// Compare readings with the labels of recordings, per engine and version.
     #[command(
         // Known to people by this name; `mission` hands it over.

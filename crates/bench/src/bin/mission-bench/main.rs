@@ -7,6 +7,7 @@ mod args;
 mod board;
 mod code;
 mod context;
+mod control;
 mod dispatch;
 mod ipc;
 mod journal;
@@ -83,6 +84,14 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         }
         BenchCommand::Context { conversations } => {
             context::run(conversations as usize, &mission, output)?
+        }
+        BenchCommand::Control { quick } => {
+            let scale = if quick {
+                control::Scale::Quick
+            } else {
+                control::Scale::Full
+            };
+            control::run(scale, &mission, output)?
         }
         BenchCommand::Ipc { calls } => ipc::run(calls, &mission, output)?,
         BenchCommand::Journal { records, quick } => {

@@ -10,9 +10,12 @@ use missiond_api::operations::compute::{
     SlotKill, SlotKillParams, SlotList, SlotListParams, SlotParams, SlotRead, SlotSpawn,
     SlotSpawnParams, SlotSummary,
 };
+use missiond_api::operations::execution::{ExecutionStart, ExecutionStartParams, Permission};
 use missiond_api::{Client, Home, SubscribeParams};
 use missiond_console::failure::{Failure, parameter};
-use missiond_core::{AbsolutePath, BoundedOr, CliEngine, ErrorCode, Event, PtyState, SlotId};
+use missiond_core::{
+    AbsolutePath, BoundedOr, CliEngine, Controller, ErrorCode, Event, PtyState, SlotId,
+};
 use missiond_pty::host::HostFiles;
 
 use super::emulation::ENGINE;
@@ -26,7 +29,7 @@ const POLL: Duration = Duration::from_millis(100);
 /// Slots that are ended at the same time.
 const KILLERS: usize = 8;
 
-pub(super) struct Fleet<'w> {
+pub(crate) struct Fleet<'w> {
     client: Client,
     /// What the programs in the slots note.
     notes: PathBuf,
@@ -36,9 +39,9 @@ pub(super) struct Fleet<'w> {
 }
 
 /// A slot is in another state.
-pub(super) struct Change {
+pub(crate) struct Change {
     slot: SlotId,
-    to: PtyState,
+    pub(crate) to: PtyState,
     /// When the daemon read it, and when a subscriber learned of it.
     read: u64,
     heard: u64,
@@ -46,16 +49,16 @@ pub(super) struct Change {
 
 /// What became of the changes that programs noted.
 #[derive(Default)]
-pub(super) struct Delays {
+pub(crate) struct Delays {
     /// Until the daemon had the reading.
-    pub(super) read: Vec<Duration>,
+    pub(crate) read: Vec<Duration>,
     /// Until a subscriber had the news, which is stored first.
-    pub(super) heard: Vec<Duration>,
-    pub(super) missed: usize,
+    pub(crate) heard: Vec<Duration>,
+    pub(crate) missed: usize,
 }
 
 impl<'w> Fleet<'w> {
-    pub(super) fn start(watch: &'w Watch) -> Result<Self, Failure> {
+    pub(crate) fn start(watch: &'w Watch) -> Result<Self, Failure> {
         let daemon = TemporaryDaemon::new(watch.mission())?;
         watch.over(daemon.path());
         let home = daemon.home();
@@ -72,11 +75,11 @@ impl<'w> Fleet<'w> {
     }
 
     /// A folder for what the programs note.
-    pub(super) fn notes(&self) -> &Path {
+    pub(crate) fn notes(&self) -> &Path {
         &self.notes
     }
 
-    pub(super) fn spawn(&mut self, count: u32, mode: &WriterMode) -> Result<(), Failure> {
+    pub(crate) fn spawn(&mut self, count: u32, mode: &WriterMode) -> Result<(), Failure> {
         let mut argv = vec![
             std::env::current_exe()?.display().to_string(),
             "writer".to_owned(),
@@ -106,15 +109,59 @@ impl<'w> Fleet<'w> {
         Ok(())
     }
 
+    pub(crate) fn client(&mut self) -> &mut Client {
+        &mut self.client
+    }
+
+    /// Runs of the rehearsal agent, which wait for their first prompt; the name of the
+    /// last one's slot.
+    pub(crate) fn spawn_agents(
+        &mut self,
+        count: u32,
+        controller: Controller,
+        args: &[String],
+    ) -> Result<String, Failure> {
+        let engine: CliEngine = "rehearsal"
+            .parse()
+            .map_err(|_| Failure::new(ErrorCode::Internal, "no rehearsal agent"))?;
+        let cwd = AbsolutePath::new(self.notes.display().to_string());
+        let cwd = parameter("the folder of the agents", cwd)?;
+        let mut name = String::new();
+        for number in 0..count {
+            name = format!("agent-{number}");
+            let params = ExecutionStartParams {
+                engine: engine.clone(),
+                cwd: cwd.clone(),
+                prompt: None,
+                args: args.to_vec(),
+                model: None,
+                permission: Permission::default(),
+                name: name.parse().ok(),
+                env: BTreeMap::new(),
+                resume: None,
+                control: Some(controller),
+                signals: None,
+                trust_folder: true,
+                context: false,
+            };
+            let client = &mut self.client;
+            self.watch
+                .start_something(|| Ok(client.call::<ExecutionStart>(&params)?))?;
+        }
+        let page = self.client.call::<SlotList>(&SlotListParams::default())?;
+        self.slots = page.slots;
+        Ok(name)
+    }
+
     /// The daemon and the hosts.
-    pub(super) fn processes(&self) -> Result<Vec<u32>, Failure> {
+    pub(crate) fn processes(&self) -> Result<Vec<u32>, Failure> {
         let mut processes = vec![self.client.welcome().pid];
         let hosts = HostFiles::records(&self.daemon.home().slots_dir())?;
         processes.extend(hosts.iter().map(|record| record.host_pid));
         Ok(processes)
     }
 
-    pub(super) fn wait_until_all_read(&mut self, states: &[PtyState]) -> Result<(), Failure> {
+    pub(crate) fn wait_until_all_read(&mut self, states: &[PtyState]) -> Result<(), Failure> {
         let names: Vec<_> = states.iter().map(|state| state.as_str()).collect();
         let names = names.join(" or ");
         wait(&format!("every slot is read as {names}"), || {
@@ -124,7 +171,7 @@ impl<'w> Fleet<'w> {
         })
     }
 
-    pub(super) fn wait_until_all_wrote(&mut self, bytes: u64) -> Result<(), Failure> {
+    pub(crate) fn wait_until_all_wrote(&mut self, bytes: u64) -> Result<(), Failure> {
         wait("every program has written its share", || {
             for summary in &self.slots {
                 let slot = summary.slot.to_string();
@@ -137,7 +184,7 @@ impl<'w> Fleet<'w> {
     }
 
     /// Every change of state from now on, with the time it arrived here.
-    pub(super) fn follow_states(&self) -> Result<Receiver<Change>, Failure> {
+    pub(crate) fn follow_states(&self) -> Result<Receiver<Change>, Failure> {
         let params = SubscribeParams {
             kinds: vec!["pty_state_changed".to_owned()],
             ..SubscribeParams::default()
@@ -166,7 +213,7 @@ impl<'w> Fleet<'w> {
     }
 
     /// From each change a program noted since `from` to the news of it.
-    pub(super) fn delays(&self, changes: &Receiver<Change>, from: u64) -> Result<Delays, Failure> {
+    pub(crate) fn delays(&self, changes: &Receiver<Change>, from: u64) -> Result<Delays, Failure> {
         let mut by_slot: HashMap<SlotId, Vec<Change>> = HashMap::new();
         for change in changes.try_iter() {
             if change.to == PtyState::ToolRunning {
@@ -222,7 +269,7 @@ fn wait(what: &str, mut reached: impl FnMut() -> Result<bool, Failure>) -> Resul
 }
 
 /// Ends every program of the daemon in this home.
-pub(super) fn kill_slots(home: &Home) {
+pub(crate) fn kill_slots(home: &Home) {
     let Ok(page) = Client::connect(home)
         .and_then(|mut client| client.call::<SlotList>(&SlotListParams::default()))
     else {

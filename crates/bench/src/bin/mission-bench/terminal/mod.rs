@@ -17,11 +17,11 @@ use missiond_core::PtyState;
 
 use crate::args::WriterMode;
 use crate::{Mission, Report, median, millis, percentile};
-use fleet::Fleet;
 use streams::{Marks, Stream};
-use usage::Usage;
-use watch::Watch;
 
+pub(crate) use fleet::{Change, Fleet};
+pub(crate) use usage::Usage;
+pub(crate) use watch::Watch;
 pub(crate) use writer::write_output;
 
 /// How much is measured.

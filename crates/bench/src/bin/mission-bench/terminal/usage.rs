@@ -7,7 +7,7 @@ use missiond_core::ErrorCode;
 
 /// Processor time and memory of some processes at one moment.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Usage {
+pub(crate) struct Usage {
     at: Instant,
     cpu: Duration,
     /// Each shared page divided among the processes that share it.
@@ -15,7 +15,7 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    pub(super) fn of(processes: &[u32]) -> Result<Self, Failure> {
+    pub(crate) fn of(processes: &[u32]) -> Result<Self, Failure> {
         let mut usage = Self {
             at: Instant::now(),
             cpu: Duration::ZERO,
@@ -31,12 +31,12 @@ impl Usage {
         Ok(usage)
     }
 
-    pub(super) fn cpu_percent_since(&self, before: &Self) -> f64 {
+    pub(crate) fn cpu_percent_since(&self, before: &Self) -> f64 {
         let spent = self.cpu.saturating_sub(before.cpu).as_secs_f64();
         100.0 * spent / self.at.duration_since(before.at).as_secs_f64()
     }
 
-    pub(super) fn megabytes_since(&self, before: &Self) -> f64 {
+    pub(crate) fn megabytes_since(&self, before: &Self) -> f64 {
         (self.proportional as f64 - before.proportional as f64) / f64::from(1 << 20)
     }
 }

@@ -15,7 +15,7 @@ use crate::temporary::Mission;
 const INTERRUPTED: i32 = 130;
 
 #[derive(Debug)]
-pub(super) struct Watch(Arc<Watched>);
+pub(crate) struct Watch(Arc<Watched>);
 
 #[derive(Debug)]
 struct Watched {
@@ -26,7 +26,7 @@ struct Watched {
 }
 
 impl Watch {
-    pub(super) fn start(mission: &Mission) -> Result<Self, Failure> {
+    pub(crate) fn start(mission: &Mission) -> Result<Self, Failure> {
         let watch = Self(Arc::new(Watched {
             mission: mission.clone(),
             folder: Mutex::default(),
@@ -53,22 +53,22 @@ impl Watch {
     }
 
     /// The program whose daemons are watched over.
-    pub(super) fn mission(&self) -> &Mission {
+    pub(crate) fn mission(&self) -> &Mission {
         &self.0.mission
     }
 
     /// A daemon is about to run in this folder.
-    pub(super) fn over(&self, folder: &Path) {
+    pub(crate) fn over(&self, folder: &Path) {
         *self.0.folder() = Some(folder.to_owned());
     }
 
     /// Its daemon and slots are gone.
-    pub(super) fn over_nothing(&self) {
+    pub(crate) fn over_nothing(&self) {
         *self.0.folder() = None;
     }
 
     /// Starts something, unless the end has begun.
-    pub(super) fn start_something<T>(
+    pub(crate) fn start_something<T>(
         &self,
         start: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<T, Failure> {
