@@ -116,7 +116,7 @@ fn a_person_who_types_is_given_the_agents_own_terminal_and_then_its_protocol_goe
     reader.waits_for("This is prompt 4");
     assert_eq!(prompts(&home), ["first", "second", "third", "fourth"]);
     wait_for("what was said to be on record, each once", || {
-        let params = json!({"execution": execution, "limit": 1000});
+        let params = json!({"execution": execution, "limit": 500});
         let records = home.call("execution_journal", &params).to_string();
         let said = |number| {
             let words = format!("This is prompt {number} of");

@@ -40,6 +40,17 @@ fn codex_is_answered_once_by_the_daemon_after_the_one_that_was_asked() {
 }
 
 #[test]
+fn codex_goes_over_into_its_terminal_and_back() {
+    if let Some((room, cli)) = prepared() {
+        let structured = Cli {
+            control: Control::Structured,
+            ..cli
+        };
+        structured.goes_over_into_its_terminal_and_back(&room);
+    }
+}
+
+#[test]
 fn codex_is_told_what_it_does_not_read() {
     if let Some((room, cli)) = prepared() {
         cli.is_told(&room, "AGENTS.md", "CLAUDE.md");

@@ -7,6 +7,7 @@
 mod claude;
 mod codex;
 mod gemini;
+mod handoff;
 mod journal;
 mod opencode;
 mod order;
