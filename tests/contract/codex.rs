@@ -51,6 +51,15 @@ fn codex_goes_over_into_its_terminal_and_back() {
 }
 
 #[test]
+fn codex_is_shown_files() {
+    for control in [Control::Structured, Control::Terminal] {
+        if let Some((room, cli)) = prepared() {
+            Cli { control, ..cli }.is_shown_files(&room);
+        }
+    }
+}
+
+#[test]
 fn codex_is_told_what_it_does_not_read() {
     if let Some((room, cli)) = prepared() {
         cli.is_told(&room, "AGENTS.md", "CLAUDE.md");

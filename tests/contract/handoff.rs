@@ -46,7 +46,7 @@ impl Cli {
             let file = agent.show()["journal"].as_str().unwrap().to_owned();
             let journal = std::fs::read_to_string(file).unwrap();
             let said = |words: &str| {
-                let speech = |line: &&str| line.contains("\"speech\"") && line.contains(words);
+                let speech = |line: &&str| line.contains("\"agent\"") && line.contains(words);
                 journal.lines().filter(speech).count()
             };
             let said = [

@@ -6,6 +6,7 @@
 
 mod claude;
 mod codex;
+mod files;
 mod gemini;
 mod handoff;
 mod journal;

@@ -287,6 +287,7 @@ impl Session {
                 text: prompt_text(text)?,
                 key: Text::new(key).ok(),
                 from: None,
+                files: Vec::new(),
             })?;
         Ok(())
     }

@@ -9,6 +9,9 @@ section! {
         /// Engines that are driven by their own protocol instead of their terminal where
         /// nobody chooses, for example `["codex"]`.
         live structured: Vec<String> = Vec::new();
+        /// Seconds after which an agent whose terminal a person has left is driven by its
+        /// protocol again, where that drove it before.
+        live return_secs: u64 = 3, in 0..=86_400;
     }
 }
 

@@ -84,15 +84,18 @@ pub enum Anomaly {
     PromptLost,
     /// Its screen holds what is no text.
     ScreenGarbage,
+    /// It tells another input of a tool than it announced or was permitted.
+    InputMismatch,
 }
 
 impl Anomaly {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Stuck,
         Self::OutputFlood,
         Self::CrashLoop,
         Self::PromptLost,
         Self::ScreenGarbage,
+        Self::InputMismatch,
     ];
 
     /// The kind of the incident it is.
@@ -104,6 +107,7 @@ impl Anomaly {
             Self::CrashLoop => "slot_crash_loop",
             Self::PromptLost => "slot_prompt_lost",
             Self::ScreenGarbage => "slot_screen_garbage",
+            Self::InputMismatch => "slot_input_mismatch",
         }
     }
 }

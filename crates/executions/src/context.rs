@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_api::Home;
+use missiond_config::Config;
 use missiond_core::{Clock, ExecutionId, SlotId};
 use missiond_journal::{Acknowledgement, Policy, Reason};
 use missiond_runtime::Supervisor;
@@ -12,6 +13,7 @@ use missiond_slots::{SlotCommand, Slots};
 use missiond_store::{MissionDb, executions};
 use missiond_timeline::Timeline;
 use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::watch;
 
 use crate::error::ExecutionError;
 use crate::journals::HomeJournals;
@@ -32,6 +34,7 @@ pub(crate) struct Context {
     pub(crate) policy: Arc<Policy>,
     /// Those that have not ended.
     pub(crate) runs: Mutex<HashMap<ExecutionId, Arc<Run>>>,
+    pub(crate) config: watch::Receiver<Arc<Config>>,
     pub(crate) supervisor: Supervisor,
 }
 

@@ -85,6 +85,7 @@ async fn leaves(context: &Context, run: &Arc<Run>) -> bool {
     closed.as_mut().enable();
     let message = Message {
         text: command.to_owned(),
+        attachments: Vec::new(),
         submit: Submit::Enter,
         when: When::Idle,
         wait: READY_WITHIN,

@@ -31,8 +31,6 @@ use crate::error::ExecutionError;
 
 const FILE: &str = "launch.json";
 
-/// How long nobody types before the protocol is given the conversation back.
-const AWAY: Duration = Duration::from_secs(3);
 /// Before a handoff that failed is tried again.
 const AGAIN: Duration = Duration::from_secs(30);
 
@@ -141,7 +139,8 @@ impl Handoffs {
             return;
         }
         let since = *self.wanted_since.get_or_insert_with(Instant::now);
-        let is_early = !typist && since.elapsed() < AWAY;
+        let away = Duration::from_secs(context.config.borrow().engines.return_secs);
+        let is_early = !typist && since.elapsed() < away;
         let is_put_off = self.not_before.is_some_and(|at| Instant::now() < at);
         if is_early || is_put_off {
             return;

@@ -260,7 +260,7 @@ mod tests {
             let new = NewMessage {
                 key: MessageKey::new(format!("k{number}")).unwrap(),
                 from: Sender::Operator,
-                content: MessageContent::Prompt(Prompt { text }),
+                content: MessageContent::Prompt(Prompt::new(text)),
             };
             journal.accept(at, new).unwrap();
         }

@@ -7,6 +7,7 @@
 //! and in one row of the database.
 
 pub mod access;
+mod attachments;
 mod context;
 pub mod database_journal;
 #[cfg(test)]
@@ -35,6 +36,7 @@ mod transcript;
 mod view;
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -86,7 +88,6 @@ pub struct Parts {
 #[derive(Debug)]
 pub struct Executions {
     context: Arc<Context>,
-    config: watch::Receiver<Arc<Config>>,
     tasks: Tasks,
 }
 
@@ -102,11 +103,11 @@ impl Executions {
             journals: Arc::new(parts.journals),
             policy: Arc::new(Policy::standard()),
             runs: Mutex::default(),
+            config: parts.config,
             supervisor: parts.supervisor.clone(),
         });
         Self {
             context,
-            config: parts.config,
             tasks: Tasks::new(parts.supervisor),
         }
     }
@@ -179,12 +180,14 @@ impl Executions {
         &self,
         execution: ExecutionId,
         text: String,
+        files: Vec<PathBuf>,
         key: Option<String>,
         from: Option<ExecutionId>,
     ) -> Result<Accepted, ExecutionError> {
         let run = self.running(execution)?;
         let from = from.map_or(Sender::Operator, Sender::Execution);
-        messages::prompt(&run, text, key, from).await
+        let files = attachments::accept(files, &from).await?;
+        messages::prompt(&run, text, files, key, from).await
     }
 
     /// Queues a review of the agent's work, as one message.
@@ -252,7 +255,7 @@ impl Component for Executions {
         Box::pin(async move {
             let recovered = self.recover().await;
             recovered.map_err(|error| StartError::new(error.code(), error))?;
-            let (this, config) = (Arc::downgrade(&self), self.config.clone());
+            let (this, config) = (Arc::downgrade(&self), self.context.config.clone());
             self.tasks.spawn_restarting("slot expiry", move || {
                 slot_expiry::run(this.clone(), config.clone())
             });

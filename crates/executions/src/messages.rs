@@ -5,6 +5,7 @@
 //! leaves a message of which the next one finds out whether it arrived; it is
 //! never typed a second time.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,9 +15,10 @@ use missiond_journal::policy::MessageOutcome;
 use missiond_journal::record::{InputRequest, Sender};
 use missiond_journal::{MessageKey, NewMessage, Reason, Text};
 use missiond_semantic::{DeliveryRefusal, Force, Landed, Submit, When};
-use missiond_slots::{InputError, Message, OpenSlot, SlotCommand, Slots};
+use missiond_slots::{Attachment, InputError, Message, OpenSlot, SlotCommand, Slots};
 use tokio::sync::oneshot;
 
+use super::attachments::{self, AcceptedFiles};
 use super::protocol;
 use super::run::Run;
 use crate::context::Context;
@@ -58,11 +60,13 @@ pub struct Accepted {
 pub(super) async fn prompt(
     run: &Arc<Run>,
     text: String,
+    files: AcceptedFiles,
     key: Option<String>,
     from: Sender,
 ) -> Result<Accepted, ExecutionError> {
     let text = Text::new(text).map_err(|error| invalid(&error))?;
-    let content = MessageContent::Prompt(Prompt { text });
+    let files = files.into_paths();
+    let content = MessageContent::Prompt(Prompt { text, files });
     accept(run, key, from, content).await
 }
 
@@ -158,6 +162,7 @@ struct Next {
     status: DeliveryStatus,
     accepted_at: Timestamp,
     text: Option<String>,
+    files: Vec<PathBuf>,
 }
 
 fn next(run: &Run) -> Result<Option<Next>, ExecutionError> {
@@ -171,6 +176,7 @@ fn next(run: &Run) -> Result<Option<Next>, ExecutionError> {
             status: message.status,
             accepted_at: message.accepted_at,
             text: message.content.as_ref().and_then(text_of),
+            files: message.content.as_ref().map_or_else(Vec::new, files_of),
         })
     })?;
     Ok(next)
@@ -184,6 +190,16 @@ fn text_of(content: &MessageContent) -> Option<String> {
         MessageContent::Review(review) => Some(review.text.as_str().to_owned()),
         MessageContent::Checkpoint(asked) => Some(asked.text.as_str().to_owned()),
         MessageContent::Interrupt(_) => None,
+    }
+}
+
+fn files_of(content: &MessageContent) -> Vec<PathBuf> {
+    match content {
+        MessageContent::Prompt(prompt) => {
+            let files = prompt.files.iter();
+            files.map(|file| PathBuf::from(file.as_str())).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -221,9 +237,16 @@ pub(super) async fn deliver_next(
         Ok(instructions) => format!("{instructions}\n{text}"),
         Err(_) => text,
     };
+    let attachments = match attachments::read(next.files).await {
+        Ok(attachments) => attachments,
+        Err(why) => {
+            let failed = DeliveryStatus::Failed;
+            return run.deliver(next.id, failed, Some(&why)).await;
+        }
+    };
     run.deliver(next.id, DeliveryStatus::Delivering, None)
         .await?;
-    match deliver_text(&context.slots, &open, typed).await {
+    match deliver_text(&context.slots, &open, typed, attachments).await {
         DeliveryOutcome::Taken { doubt } => {
             *retry = Retry::default();
             // From now on the agent knows them; what it is told next is plain.
@@ -341,9 +364,15 @@ enum DeliveryOutcome {
     Lost(String),
 }
 
-async fn deliver_text(slots: &Slots, open: &OpenSlot, text: String) -> DeliveryOutcome {
+async fn deliver_text(
+    slots: &Slots,
+    open: &OpenSlot,
+    text: String,
+    attachments: Vec<Attachment>,
+) -> DeliveryOutcome {
     let message = Message {
         text,
+        attachments,
         submit: Submit::Enter,
         when: When::Idle,
         wait: READY_WITHIN,

@@ -126,7 +126,7 @@ impl Executions {
             }
         }
         let mut new = new;
-        let by_default = self.config.borrow().engines.controller(&new.engine);
+        let by_default = self.context.config.borrow().engines.controller(&new.engine);
         new.controller.get_or_insert(by_default);
         let prepared = self.context.prepare(new)?;
         let header = prepared.header.clone();
@@ -512,6 +512,6 @@ fn first_prompt(text: String) -> Result<NewMessage, ExecutionError> {
     Ok(NewMessage {
         key: MessageKey::new("prompt:first").expect("it is short"),
         from: Sender::Operator,
-        content: MessageContent::Prompt(Prompt { text }),
+        content: MessageContent::Prompt(Prompt::new(text)),
     })
 }

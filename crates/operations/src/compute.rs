@@ -184,6 +184,7 @@ async fn read(call: Call, params: SlotParams) -> Result<SlotScreen, ApiError> {
 async fn send(call: Call, params: SlotSendParams) -> Result<SlotDelivery, ApiError> {
     let open = open(&call, &params.slot).await?;
     let message = Message {
+        attachments: Vec::new(),
         text: params.text.into_string(),
         submit: if params.submit {
             Submit::Enter

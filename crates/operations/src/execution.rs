@@ -216,10 +216,12 @@ fn data(record: &Record) -> Option<serde_json::Value> {
 async fn message(call: Call, params: ExecutionMessageParams) -> Result<MessageResult, ApiError> {
     let id = id_of(&call, &params.execution).await?;
     let executions = &call.daemon.executions;
+    let files = params.files.into_iter().map(PathBuf::from).collect();
     let accepted = executions
         .message(
             id,
             params.text.into_string(),
+            files,
             params.key.map(Text::into_string),
             params.from,
         )

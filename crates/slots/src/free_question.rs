@@ -73,6 +73,7 @@ impl Slots {
         }
         let words = Message {
             text: answer.option.clone(),
+            attachments: Vec::new(),
             submit: Submit::Enter,
             when: When::Asked,
             wait: answer.wait,

@@ -58,7 +58,7 @@ pub use foreground::{
 pub use live::{CommandError, HandoffError, Listener, NextProgram, SlotCommand, SlotView};
 use manifests::Manifests;
 pub use manifests::Refreshed;
-pub use typing::{Answer, InputError, Message};
+pub use typing::{Answer, Attachment, InputError, Message, Picture};
 pub use viewers::{ToViewer, ViewerId, Viewing};
 
 /// The size of a terminal nobody chose one for.

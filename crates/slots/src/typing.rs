@@ -6,6 +6,7 @@
 //! is dropped as long as nothing of it was typed.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use missiond_pty::Session;
@@ -23,11 +24,42 @@ pub(super) const WAITING: usize = 16;
 #[derive(Debug, Clone)]
 pub struct Message {
     pub text: String,
+    /// Files that are shown with it. Into a terminal their paths are typed.
+    pub attachments: Vec<Attachment>,
     pub submit: Submit,
     pub when: When,
     /// How long the program may take to be ready.
     pub wait: Duration,
     pub force: Force,
+}
+
+/// A file that is shown to an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// Absolute.
+    pub path: PathBuf,
+    /// What is in it, where it is a picture that an agent can be sent.
+    pub picture: Option<Picture>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picture {
+    pub mime_type: &'static str,
+    /// In base64.
+    pub data: String,
+}
+
+impl Message {
+    /// What is typed of it: an agent in a terminal reads files by their paths.
+    fn typed(self) -> String {
+        let paths = self.attachments.iter();
+        let paths: Vec<_> = paths.map(|file| file.path.display().to_string()).collect();
+        if paths.is_empty() {
+            self.text
+        } else {
+            format!("{} ({})", self.text, paths.join(", "))
+        }
+    }
 }
 
 /// An answer for a dialog.
@@ -249,12 +281,14 @@ impl Current {
         let manifest = session.reader().manifest();
         match job {
             Job::Deliver(message, reply) => {
+                let (submit, when, force) = (message.submit, message.when, message.force);
+                let ready_by = came + message.wait;
                 let request = DeliveryRequest {
-                    text: message.text,
-                    submit: message.submit,
-                    when: message.when,
-                    ready_by: came + message.wait,
-                    force: message.force,
+                    text: message.typed(),
+                    submit,
+                    when,
+                    ready_by,
+                    force,
                 };
                 Self::Deliver(Delivery::new(manifest.clone(), request), reply)
             }

@@ -214,7 +214,7 @@ fn over(event: &Event) -> Vec<(&'static str, String)> {
 
 const fn severity_of(anomaly: Anomaly) -> Severity {
     match anomaly {
-        Anomaly::CrashLoop => Severity::Error,
+        Anomaly::CrashLoop | Anomaly::InputMismatch => Severity::Error,
         Anomaly::Stuck | Anomaly::OutputFlood | Anomaly::PromptLost | Anomaly::ScreenGarbage => {
             Severity::Warning
         }
@@ -230,6 +230,10 @@ fn advice(anomaly: Anomaly, slot: &str) -> String {
             format!("`mission slot interrupt {slot}` stops it; all of it is in the recording.")
         }
         Anomaly::CrashLoop => format!("`mission slot read {slot}` shows its last screen."),
+        Anomaly::InputMismatch => format!(
+            "What it did may not be what was allowed: look at it with `mission slot read {slot}`; \
+             `mission slot kill {slot}` ends it."
+        ),
         Anomaly::PromptLost | Anomaly::ScreenGarbage => {
             format!("Look at it with `mission slot read {slot}`.")
         }

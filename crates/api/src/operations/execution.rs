@@ -334,14 +334,15 @@ pub struct ExecutionMessageParams {
     /// The execution's id, or the name of its slot.
     pub execution: String,
     pub text: Text<100_000>,
-    /// A name for this message: sent again with the same one, it is not typed
-    /// again.
+    /// Sent again with the same key, it is not typed again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Text<200>>,
-    /// The execution whose agent sends it, when an agent does. What agents send
-    /// each other is limited.
+    /// The execution whose agent sends it, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<ExecutionId>,
+    /// Files to show with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<AbsolutePath>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -114,7 +114,7 @@ async fn send_message(work: &Work, text: String, key: String) -> Result<(), JobE
     settle::settle_place(work).await?;
     work.shared
         .executions
-        .message(execution, text, Some(key), None)
+        .message(execution, text, Vec::new(), Some(key), None)
         .await?;
     Ok(())
 }

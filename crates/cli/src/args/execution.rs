@@ -137,6 +137,7 @@ pub(crate) enum ExecutionCommand {
     #[command(after_help = "\
 Examples:
   mission execution message fix \"now run the tests\"
+  mission execution message fix \"what is wrong here?\" --file screenshot.png
   mission execution message fix --key nightly-1 - < prompt.txt")]
     Message {
         /// Its id, or the name of its slot.
@@ -146,6 +147,9 @@ Examples:
         /// A name for the message: sent again with the same one, it is not typed again.
         #[arg(long)]
         key: Option<Text<200>>,
+        /// A picture or another file to show with it; may be given more than once.
+        #[arg(long = "file", value_name = "FILE")]
+        files: Vec<PathBuf>,
     },
     /// Answer a question an agent has asked.
     Answer {

@@ -1,5 +1,6 @@
 //! `mission execution …`
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use missiond_api::operations::execution::{
@@ -10,7 +11,8 @@ use missiond_api::operations::execution::{
 };
 use missiond_api::{Client, EXECUTION_VARIABLE};
 use missiond_core::{
-    Clock, ExecutionAttention, ExecutionId, Limit, SystemClock, Text, Timestamp, one_line,
+    AbsolutePath, Clock, ExecutionAttention, ExecutionId, Limit, SystemClock, Text, Timestamp,
+    one_line,
 };
 
 use super::slot::text_or_stdin;
@@ -41,6 +43,7 @@ pub(super) fn run(
             execution,
             text,
             key,
+            files,
         } => {
             let text = parameter("the text", Text::new(text_or_stdin(text)?))?;
             let params = ExecutionMessageParams {
@@ -48,6 +51,10 @@ pub(super) fn run(
                 text,
                 key,
                 from: own_execution(),
+                files: files
+                    .iter()
+                    .map(|file| absolute(file))
+                    .collect::<Result<_, _>>()?,
             };
             let result = client.call::<ExecutionMessage>(&params)?;
             output.result(&result, accepted);
@@ -218,6 +225,12 @@ pub(super) fn happening(item: &Happening) -> String {
     format!("{clock}  {}  {}", item.title, printable(&text))
         .trim_end()
         .to_owned()
+}
+
+/// A file as the daemon, which has another working folder, is to find it.
+fn absolute(file: &Path) -> Result<AbsolutePath, Failure> {
+    let path = std::path::absolute(file)?;
+    parameter("--file", AbsolutePath::new(path.display().to_string()))
 }
 
 fn accepted(output: &mut Output, result: &MessageResult) {

@@ -32,6 +32,18 @@ family! {
 #[serde(deny_unknown_fields)]
 pub struct Prompt {
     pub text: Text<{ limits::PROMPT_TEXT }>,
+    /// Files that are shown with it, by their absolute paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Text<{ limits::PATH }>>,
+}
+
+impl Prompt {
+    /// Words alone.
+    #[must_use]
+    pub fn new(text: Text<{ limits::PROMPT_TEXT }>) -> Self {
+        let files = Vec::new();
+        Self { text, files }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -40,10 +40,7 @@ fn prompt(key: &str) -> NewMessage {
     NewMessage {
         key: MessageKey::new(key).unwrap(),
         from: Sender::Operator,
-        content: Prompt {
-            text: "do it".try_into().unwrap(),
-        }
-        .into(),
+        content: Prompt::new("do it".try_into().unwrap()).into(),
     }
 }
 
@@ -303,10 +300,7 @@ pub fn a_large_record_reads_back(open_store: StoreOpener<'_>) {
     let execution = journal.execution();
     let text = "ü\u{0}\"\\\n".repeat(20_000);
     let message = NewMessage {
-        content: Prompt {
-            text: text.as_str().try_into().unwrap(),
-        }
-        .into(),
+        content: Prompt::new(text.as_str().try_into().unwrap()).into(),
         ..prompt("large")
     };
     journal.accept(at(1), message.clone()).unwrap();

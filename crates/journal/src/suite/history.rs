@@ -270,10 +270,7 @@ impl History {
                 text: "yes".try_into().unwrap(),
             }
             .into(),
-            _ => Prompt {
-                text: "go on".try_into().unwrap(),
-            }
-            .into(),
+            _ => Prompt::new("go on".try_into().unwrap()).into(),
         };
         let message = NewMessage {
             key: MessageKey::new(format!("m{}", self.step - self.dice.below(3) as i64)).unwrap(),

@@ -14,7 +14,7 @@ use missiond_semantic::{
     Submit, When, option_for,
 };
 
-use crate::typing::{Answer, Ended, InputError, Job, Message, WAITING};
+use crate::typing::{Answer, Attachment, Ended, InputError, Job, Message, WAITING};
 
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
@@ -218,7 +218,7 @@ fn deliverable(
         Connection::Ready(agent) => agent.offers,
         _ => Offers::default(),
     };
-    let parts = || vec![PromptPart::Text(message.text.clone())];
+    let parts = || parts(message, offers);
     match (reading.state, message.when) {
         (PtyState::Exited, _) => Err(DeliveryRefusal::Exited),
         (PtyState::Idle | PtyState::Error, When::Idle | When::Now) if state.session.is_some() => {
@@ -234,6 +234,23 @@ fn deliverable(
         (working, _) if working.is_working() => Err(DeliveryRefusal::Busy(working)),
         (other, _) => Err(DeliveryRefusal::NotReady(other)),
     }
+}
+
+/// The files first, then the words: by those a prompt is found again on a recording.
+fn parts(message: &Message, offers: Offers) -> Vec<PromptPart> {
+    let file = |file: &Attachment| match &file.picture {
+        Some(picture) if offers.images => PromptPart::Image {
+            mime_type: picture.mime_type.to_owned(),
+            data: picture.data.clone(),
+        },
+        // What it cannot be sent it may read.
+        _ => PromptPart::File {
+            path: file.path.display().to_string(),
+        },
+    };
+    let files = message.attachments.iter().map(file);
+    let words = PromptPart::Text(message.text.clone());
+    files.chain([words]).collect()
 }
 
 fn answerable(

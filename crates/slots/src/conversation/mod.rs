@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use missiond_adapters::ControlSetup;
 use missiond_control::{
-    Announced, Client, Connection, ControlEvent, ControlRequest, ControlState, OpenPermission,
-    OptionKind, Output, PermissionAnswer, Refusal, TurnEnd, Waiting,
+    Announced, Client, Connection, ControlEvent, ControlRequest, ControlState, MismatchAt,
+    OpenPermission, OptionKind, Output, PermissionAnswer, Refusal, ToolInput, TurnEnd, Waiting,
 };
 use missiond_core::{PtyState, Timestamp};
 use missiond_pty::CastError;
@@ -38,6 +38,8 @@ pub(super) struct Effects {
     /// For whoever looks.
     pub(super) shown: String,
     pub(super) ended: Vec<Ended>,
+    /// Where an input was not the one that was announced or permitted: both.
+    pub(super) mismatches: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -243,6 +245,7 @@ impl Conversation {
     fn apply(&mut self, output: Output, now: Moment, effects: &mut Effects) {
         for event in &output.events {
             self.absorb(event, now.clock, &mut effects.shown);
+            effects.mismatches.extend(mismatch(event));
         }
         self.written += output.lines.len() as u64;
         effects.lines.extend(output.lines);
@@ -363,6 +366,28 @@ pub(super) struct Moment {
 fn since(began: Timestamp, at: Timestamp) -> Duration {
     let micros = at.as_micros() - began.as_micros();
     Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+}
+
+/// Both sides of an input that is not the one that was announced or permitted.
+fn mismatch(event: &ControlEvent) -> Option<String> {
+    match event {
+        ControlEvent::InputMismatch {
+            at, first, second, ..
+        } => {
+            let before = match at {
+                MismatchAt::Request => "announced",
+                MismatchAt::AfterPermission => "allowed",
+            };
+            let words = |input: &ToolInput| match input {
+                ToolInput::Said { json, .. } => json.to_string(),
+                ToolInput::NotSaid => "nothing".to_owned(),
+            };
+            let (first, second) = (words(first), words(second));
+            Some(format!("{before} was {first}, told is {second}"))
+        }
+        ControlEvent::SubAgent { event, .. } => mismatch(event),
+        _ => None,
+    }
 }
 
 /// What a person is told of a turn that did not simply end.

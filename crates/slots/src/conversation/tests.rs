@@ -40,6 +40,7 @@ fn message(text: &str) -> (Job, oneshot::Receiver<Result<Delivered, InputError>>
     let (reply, outcome) = oneshot::channel();
     let message = Message {
         text: text.into(),
+        attachments: Vec::new(),
         submit: Submit::Enter,
         when: When::Idle,
         wait: Duration::from_secs(5),

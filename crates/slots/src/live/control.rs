@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use missiond_adapters::ControlSetup;
-use missiond_core::{Event, Timestamp};
+use missiond_core::{Anomaly, Event, Timestamp};
 use missiond_pty::host::{HostConnection, HostError, HostRecord};
 use missiond_pty::{CastError, Session};
 use missiond_runtime::blocking;
@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::command::CommandError;
 use super::{Beginning, Live, input, recording_time};
+use crate::anomalies::Change;
 use crate::conversation::{Conversation, Effects, Moment, Rebuilt};
 use crate::typing::Job;
 
@@ -157,6 +158,10 @@ impl Live {
         self.draw(&effects.shown);
         for ended in effects.ended {
             self.input_ended(ended).await;
+        }
+        for both in effects.mismatches {
+            let found = Change::Found(Anomaly::InputMismatch, both);
+            self.publish_anomalies([found]).await;
         }
         if let Some(conversation) = &self.conversation {
             let reading = conversation.reading();

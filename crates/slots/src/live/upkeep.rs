@@ -81,7 +81,7 @@ impl Live {
         self.publish_anomalies(changes).await;
     }
 
-    async fn publish_anomalies(&self, changes: impl IntoIterator<Item = Change>) {
+    pub(super) async fn publish_anomalies(&self, changes: impl IntoIterator<Item = Change>) {
         let slot = self.slot.id;
         for change in changes {
             let subject = slot.to_string();

@@ -138,6 +138,7 @@ fn driven_turn(
         text,
         key: None,
         from: None,
+        files: Vec::new(),
     })?;
     let mut worked = false;
     loop {
