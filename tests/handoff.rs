@@ -136,11 +136,20 @@ fn a_person_who_types_is_given_the_agents_own_terminal_and_then_its_protocol_goe
 /// How many of the agent's programs run for a home at one moment. A look at all processes
 /// takes a while: of those that were seen, as many as are still there ran together.
 fn agents(folder: &Path) -> usize {
-    let rehearses = |process: &PathBuf| {
-        let cwd = std::fs::read_link(process.join("cwd"));
+    let command = |process: &Path| {
         let arguments = std::fs::read(process.join("cmdline")).unwrap_or_default();
         let command = arguments.split(|byte| *byte == 0).nth(1);
-        cwd.is_ok_and(|cwd| cwd == folder) && command == Some(b"rehearse".as_slice())
+        command.unwrap_or_default().to_vec()
+    };
+    let rehearses = |process: &PathBuf| {
+        let cwd = std::fs::read_link(process.join("cwd"));
+        let status = std::fs::read_to_string(process.join("status")).unwrap_or_default();
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+        let parent = Path::new("/proc").join(parent.unwrap_or_default().trim());
+        // What it starts looks like itself until it has become another program.
+        cwd.is_ok_and(|cwd| cwd == folder)
+            && command(process) == b"rehearse"
+            && command(&parent) == b"pty-host"
     };
     let processes = std::fs::read_dir("/proc").unwrap();
     let seen: Vec<PathBuf> = processes

@@ -39,8 +39,7 @@ use control::InStep;
 
 use handoff::Pending;
 
-pub use command::{CommandError, Listener, SlotCommand, SlotView};
-pub use handoff::{HandoffError, NextProgram};
+pub use command::{CommandError, HandoffError, Listener, NextProgram, SlotCommand, SlotView};
 
 /// Before a living host that refused is tried again.
 const RECONNECT: Duration = Duration::from_millis(50);

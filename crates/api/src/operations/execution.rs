@@ -334,7 +334,7 @@ pub struct ExecutionMessageParams {
     /// The execution's id, or the name of its slot.
     pub execution: String,
     pub text: Text<100_000>,
-    /// Sent again with the same key, it is not typed again.
+    /// The same key again is the same message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Text<200>>,
     /// The execution whose agent sends it, if one does.

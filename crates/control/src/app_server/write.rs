@@ -98,10 +98,8 @@ fn input(parts: &[PromptPart]) -> Result<Vec<Value>, Refusal> {
             PromptPart::Image { mime_type, data } => {
                 json!({"type": "image", "url": format!("data:{mime_type};base64,{data}")})
             }
-            PromptPart::File { path } => {
-                let name = path.rsplit('/').next().unwrap_or(path);
-                json!({"type": "mention", "name": name, "path": path})
-            }
+            // A mention of a file does not reach the model: seen with 0.166.
+            PromptPart::File { path } => json!({"type": "text", "text": path}),
             PromptPart::Resource { uri, text } => {
                 json!({"type": "text", "text": format!("{uri}\n\n{text}")})
             }

@@ -1,16 +1,17 @@
 //! What a slot can be asked, and what it answers.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use missiond_adapters::HookEvent;
+use missiond_adapters::{ControlSetup, HookEvent};
+use missiond_core::Controller;
 use missiond_pty::host::HostError;
 use missiond_pty::screenshot::{Picture, PictureError};
 use missiond_pty::{Keys, MAX_SIZE, MIN_SIZE, View};
 use missiond_semantic::{Explanation, Reading, Screen, Size};
 use tokio::sync::oneshot;
 
-use super::handoff::{HandoffError, NextProgram};
 use crate::typing::Job;
 use crate::viewers::{ViewerId, Viewing};
 
@@ -77,6 +78,36 @@ pub enum SlotCommand {
         grace: Duration,
         done: oneshot::Sender<String>,
     },
+}
+
+/// The program that is to have the conversation.
+#[derive(Debug)]
+pub struct NextProgram {
+    pub argv: Vec<String>,
+    /// Added to what the program before was given.
+    pub env: BTreeMap<String, String>,
+    /// How it is driven by a protocol; none for a terminal.
+    pub control: Option<ControlSetup>,
+}
+
+impl NextProgram {
+    pub(super) fn controller(&self) -> Controller {
+        match self.control {
+            Some(_) => Controller::Structured,
+            None => Controller::Terminal,
+        }
+    }
+}
+
+/// Why a conversation was not handed over.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HandoffError {
+    #[error("it is being handed over already")]
+    UnderWay,
+    #[error("{0}")]
+    Refused(String),
+    #[error("the slot is being ended")]
+    Ending,
 }
 
 /// Who hears every byte a program writes. It must not block.

@@ -3,10 +3,8 @@
 //! ends the one and starts the other, and hangs up on whoever spoke to the first; so a
 //! late word of the old controller reaches nobody.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use missiond_adapters::ControlSetup;
 use missiond_core::{Controller, Event, PtyState};
 use missiond_pty::host::{Channel, ExitStatus, Handoff, HostConnection, HostError, ToHost, fits};
 use missiond_runtime::blocking;
@@ -15,6 +13,7 @@ use missiond_semantic::arbiter::Arbiter;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::command::{HandoffError, NextProgram};
 use super::{Beginning, Live, TerminalEnd, begin, control};
 use crate::checkpoint::Due;
 use crate::typing::{Job, Typing};
@@ -25,36 +24,6 @@ const GRACE: Duration = Duration::from_secs(3);
 const AFTER_TYPING: Duration = Duration::from_secs(2);
 /// How often it is looked whether a terminal rests.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-
-/// The program that is to have the conversation.
-#[derive(Debug)]
-pub struct NextProgram {
-    pub argv: Vec<String>,
-    /// Added to what the program before was given.
-    pub env: BTreeMap<String, String>,
-    /// How it is driven by a protocol; none for a terminal.
-    pub control: Option<ControlSetup>,
-}
-
-impl NextProgram {
-    fn controller(&self) -> Controller {
-        match self.control {
-            Some(_) => Controller::Structured,
-            None => Controller::Terminal,
-        }
-    }
-}
-
-/// Why a conversation was not handed over.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum HandoffError {
-    #[error("it is being handed over already")]
-    UnderWay,
-    #[error("{0}")]
-    Refused(String),
-    #[error("the slot is being ended")]
-    Ending,
-}
 
 /// A handoff that is wanted or under way.
 #[derive(Debug)]
