@@ -3,13 +3,28 @@
 use missiond_model_server::{Api, Reply};
 use serde_json::{Value, json};
 
-use super::{Agent, Cli, Clis, Control, KEY, MADE, NOWHERE, Room, platform};
+use super::trouble::{AfterKill, Told, Trouble};
+use super::{Agent, Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Room, platform};
 use crate::acp::Editor;
 
 #[test]
 fn claude_code_keeps_the_contract() {
     if let Some((room, cli)) = prepared() {
         cli.converse(&room);
+    }
+}
+
+#[test]
+fn claude_code_keeps_the_contract_by_its_protocol() {
+    if let Some((room, cli)) = structured() {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn claude_code_withstands_what_goes_wrong() {
+    if let Some((room, cli)) = structured() {
+        cli.withstands(&room, &TROUBLE);
     }
 }
 
@@ -106,6 +121,7 @@ fn prepared() -> Option<(Room, Cli)> {
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
             ("DISABLE_AUTOUPDATER", "1".to_owned()),
             ("DISABLE_TELEMETRY", "1".to_owned()),
+            ("CLAUDE_CODE_MAX_RETRIES", "0".to_owned()),
             ("HTTPS_PROXY", NOWHERE.to_owned()),
         ],
         write: |reply, room, name| {
@@ -119,11 +135,45 @@ fn prepared() -> Option<(Room, Cli)> {
         deny: "No",
         farewell: "/exit",
         answered: "",
+        refusal: Refusal::EndsTurn,
+        exit: "exited 0",
         hooks: [HOOKS, RESUMED_HOOKS],
         transcript: [TRANSCRIPT, RESUMED],
     };
     Some((room, cli))
 }
+
+/// The same, driven by its protocol.
+fn structured() -> Option<(Room, Cli)> {
+    let (room, cli) = prepared()?;
+    let clis = Clis::installed()?;
+    let adapter = "@agentclientprotocol/claude-agent-acp/dist/index.js";
+    room.install("claude-agent-acp", &clis.file(adapter));
+    let structured = Cli {
+        control: Control::Structured,
+        allow: "Allow",
+        deny: "Reject",
+        answered: "allow",
+        refusal: Refusal::GoesOn,
+        hooks: ["", ""],
+        transcript: [PROTOCOL, PROTOCOL_RESUMED],
+        ..cli
+    };
+    Some((room, structured))
+}
+
+const TROUBLE: Trouble = Trouble {
+    edit: |reply, room| {
+        let file = room.path("work/notes.txt");
+        let edit = json!({"file_path": file, "old_string": "some", "new_string": "other"});
+        reply
+            .call("Read", json!({ "file_path": file }))
+            .call("Edit", edit)
+    },
+    error: Told::AsError("scripted failure 400"),
+    limit: Told::AsError("scripted failure 429"),
+    after_kill: AfterKill::GoesOn,
+};
 
 const HOOKS: &str = r#"
     turn began
@@ -215,6 +265,26 @@ const TRANSCRIPT: &str = r#"
 
 const RESUMED: &str = r#"
     operator: which port was it
+    agent: It was eighty-eighty.
+    usage 100 in, 20 out
+    turn ended
+"#;
+
+/// The same as in its transcript, and what a transcript does not say: where turns
+/// begin, and that somebody is asked.
+const PROTOCOL: &str = r#"
+    session
+    operator: what is the answer
+    turn began
+    agent: The answer has two lines. / This is the first one of them. / The second says forty-two.
+    usage 100 in, 20 out
+    turn ended
+"#;
+
+const PROTOCOL_RESUMED: &str = r#"
+    session
+    operator: which port was it
+    turn began
     agent: It was eighty-eighty.
     usage 100 in, 20 out
     turn ended

@@ -3,12 +3,27 @@
 use missiond_model_server::Api;
 use serde_json::json;
 
-use super::{Cli, Clis, Control, KEY, MADE, Room};
+use super::trouble::{AfterKill, Told, Trouble};
+use super::{Cli, Clis, Control, KEY, MADE, Refusal, Room};
 
 #[test]
 fn gemini_cli_keeps_the_contract() {
     if let Some((room, cli)) = prepared() {
         cli.converse(&room);
+    }
+}
+
+#[test]
+fn gemini_cli_keeps_the_contract_by_its_protocol() {
+    if let Some((room, cli)) = structured() {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn gemini_cli_withstands_what_goes_wrong() {
+    if let Some((room, cli)) = structured() {
+        cli.withstands(&room, &TROUBLE);
     }
 }
 
@@ -50,11 +65,42 @@ fn prepared() -> Option<(Room, Cli)> {
         deny: "No",
         farewell: "/quit",
         answered: "",
+        refusal: Refusal::EndsTurn,
+        exit: "exited 0",
         hooks: [HOOKS, RESUMED_HOOKS],
         transcript: [TRANSCRIPT, RESUMED],
     };
     Some((room, cli))
 }
+
+/// The same, driven by its protocol.
+fn structured() -> Option<(Room, Cli)> {
+    let (room, cli) = prepared()?;
+    let structured = Cli {
+        control: Control::Structured,
+        allow: "Allow",
+        deny: "Reject",
+        answered: "proceed_once",
+        refusal: Refusal::GoesOn,
+        hooks: ["", ""],
+        transcript: [PROTOCOL, PROTOCOL_RESUMED],
+        ..cli
+    };
+    Some((room, structured))
+}
+
+const TROUBLE: Trouble = Trouble {
+    edit: |reply, _| {
+        let edit = json!({
+            "file_path": "notes.txt", "old_string": "some", "new_string": "other",
+            "instruction": "Name other notes.",
+        });
+        reply.call("replace", edit)
+    },
+    error: Told::AsError("scripted failure 400"),
+    limit: Told::AsError("scripted failure 429"),
+    after_kill: AfterKill::Refuses("session"),
+};
 
 const HOOKS: &str = r#"
     turn began
@@ -137,4 +183,24 @@ const RESUMED: &str = r#"
     operator: which port was it
     agent: It was eighty-eighty.
     usage 100 in, 20 out
+"#;
+
+/// The same as in its transcript, and what a transcript does not say: where turns
+/// begin, and that somebody is asked.
+const PROTOCOL: &str = r#"
+    session
+    operator: what is the answer
+    turn began
+    agent: The answer has two lines. / This is the first one of them. / The second says forty-two.
+    usage 100 in, 20 out
+    turn ended
+"#;
+
+const PROTOCOL_RESUMED: &str = r#"
+    session
+    operator: which port was it
+    turn began
+    agent: It was eighty-eighty.
+    usage 100 in, 20 out
+    turn ended
 "#;

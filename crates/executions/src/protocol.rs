@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use missiond_control::{
-    ContentPart, ControlEvent, MessagePart, Origin, PermissionRequest, Placement, Speaker as Voice,
-    Tokens, ToolCall, ToolCallId, ToolCallUpdate, ToolInput, ToolKind, ToolStatus, TurnEnd,
+    AgentRequestId, ContentPart, ControlEvent, MessagePart, OptionKind, Origin, PermissionRequest,
+    Placement, Resolution, Speaker as Voice, Tokens, ToolCall, ToolCallId, ToolCallUpdate,
+    ToolInput, ToolKind, ToolStatus, TurnEnd,
 };
 use missiond_core::{Controller, Timestamp, ToolOutcome};
 use missiond_journal::catalogue::{
@@ -129,6 +130,11 @@ struct Telling {
     spoken: Option<Spoken>,
     thinks: bool,
     calls: Vec<(ToolCallId, ToolUse)>,
+    /// The calls that questions are about which nobody has answered yet.
+    asked: Vec<(AgentRequestId, ToolCallId)>,
+    /// Calls somebody said no to. Most protocols have no word for how such a call ends,
+    /// and some have no end of it at all.
+    refused: Vec<ToolCallId>,
     usage: Option<Tokens>,
     /// Of the whole session, as it was told last.
     counted: Option<Tokens>,
@@ -238,12 +244,22 @@ impl Telling {
             ControlEvent::ToolCallUpdated { update, origin } if *origin == Origin::Live => {
                 self.tool_updated(update).into_iter().collect()
             }
-            ControlEvent::PermissionRequested(request) => vec![facts::fact(asked(request))],
-            ControlEvent::PermissionResolved { .. } => vec![facts::fact(Dialog {
-                edge: Edge::Ended,
-                question: None,
-                input_digest: None,
-            })],
+            ControlEvent::PermissionRequested(request) => {
+                if let Some(call) = &request.tool_call {
+                    self.asked.push((request.id.clone(), call.clone()));
+                    let too_many = self.asked.len().saturating_sub(MOST_CALLS);
+                    self.asked.drain(..too_many);
+                }
+                vec![facts::fact(asked(request))]
+            }
+            ControlEvent::PermissionResolved { id, resolution } => {
+                self.answered(id, resolution);
+                vec![facts::fact(Dialog {
+                    edge: Edge::Ended,
+                    question: None,
+                    input_digest: None,
+                })]
+            }
             ControlEvent::UsageChanged(usage) => {
                 self.usage = usage.turn.or(self.usage);
                 // Some tell the last request again when a turn ends, or a session is
@@ -294,13 +310,15 @@ impl Telling {
         }
         all.extend(self.usage.take().as_ref().map(used));
         // A tool whose end no word tells of ended with the turn.
-        for (_, began) in self.calls.drain(..) {
+        for (id, began) in self.calls.drain(..) {
+            let refused = self.refused.contains(&id);
             all.push(facts::fact(ToolUse {
                 edge: Edge::Ended,
-                outcome: None,
+                outcome: refused.then_some(ToolOutcome::Denied),
                 ..began
             }));
         }
+        self.refused.clear();
         all.push(facts::fact(Turn { edge: Edge::Ended }));
         all
     }
@@ -312,8 +330,29 @@ impl Telling {
         }
         let status = update.status.as_ref()?;
         is_over(status)?;
-        let (_, began) = self.calls.remove(index);
-        Some(facts::fact(end_of(&began, status)))
+        let (id, began) = self.calls.remove(index);
+        let mut ended = end_of(&began, status);
+        if self.refused.contains(&id) && ended.outcome == Some(ToolOutcome::Failed) {
+            ended.outcome = Some(ToolOutcome::Denied);
+        }
+        Some(facts::fact(ended))
+    }
+
+    fn answered(&mut self, id: &AgentRequestId, resolution: &Resolution) {
+        let Some(index) = self.asked.iter().position(|(asked, _)| asked == id) else {
+            return;
+        };
+        let (_, call) = self.asked.remove(index);
+        let said_no = matches!(
+            resolution,
+            Resolution::Answered {
+                kind: OptionKind::RejectOnce | OptionKind::RejectAlways | OptionKind::RejectAndStop,
+                ..
+            }
+        );
+        if said_no {
+            self.refused.push(call);
+        }
     }
 }
 
