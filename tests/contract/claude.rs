@@ -137,6 +137,7 @@ fn prepared() -> Option<(Room, Cli)> {
         answered: "",
         refusal: Refusal::EndsTurn,
         exit: "exited 0",
+        calls: (4, 1),
         hooks: [HOOKS, RESUMED_HOOKS],
         transcript: [TRANSCRIPT, RESUMED],
     };
@@ -151,8 +152,8 @@ fn structured() -> Option<(Room, Cli)> {
     room.install("claude-agent-acp", &clis.file(adapter));
     let structured = Cli {
         control: Control::Structured,
-        allow: "Allow",
-        deny: "Reject",
+        allow: "Yes",
+        deny: "No",
         answered: "allow",
         refusal: Refusal::GoesOn,
         hooks: ["", ""],
@@ -165,7 +166,8 @@ fn structured() -> Option<(Room, Cli)> {
 const TROUBLE: Trouble = Trouble {
     edit: |reply, room| {
         let file = room.path("work/notes.txt");
-        let edit = json!({"file_path": file, "old_string": "some", "new_string": "other"});
+        let edit =
+            json!({"file_path": file, "old_string": "some notes", "new_string": "other notes"});
         reply
             .call("Read", json!({ "file_path": file }))
             .call("Edit", edit)
@@ -270,14 +272,74 @@ const RESUMED: &str = r#"
     turn ended
 "#;
 
-/// The same as in its transcript, and what a transcript does not say: where turns
-/// begin, and that somebody is asked.
+/// The same as in its transcript, but for what both cannot say: where turns begin, that
+/// somebody is asked (also about our own tools, which are allowed at once), and what is
+/// used, by the turn instead of by the request.
 const PROTOCOL: &str = r#"
     session
     operator: what is the answer
     turn began
     agent: The answer has two lines. / This is the first one of them. / The second says forty-two.
     usage 100 in, 20 out
+    turn ended
+    operator: report how far you are
+    turn began
+    mcp__mission-execution__progress began
+    dialog began
+    dialog ended
+    mcp__mission-execution__progress ended succeeded
+    agent: It is reported.
+    usage 200 in, 40 out
+    turn ended
+    operator: ask me for the port
+    turn began
+    mcp__mission-execution__needs_input began
+    dialog began
+    dialog ended
+    mcp__mission-execution__needs_input ended succeeded
+    agent: The port was asked for.
+    usage 200 in, 40 out
+    turn ended
+    operator: 8080
+    turn began
+    agent: Port 8080 it is.
+    usage 100 in, 20 out
+    turn ended
+    operator: write the file
+    turn began
+    Write began
+    dialog began
+    dialog ended
+    Write ended succeeded
+    agent: It was written.
+    usage 200 in, 40 out
+    turn ended
+    operator: write another
+    turn began
+    Write began
+    dialog began
+    dialog ended
+    Write ended denied
+    agent: It was not written.
+    usage 200 in, 40 out
+    turn ended
+    operator: take your time
+    turn began
+    agent: One thing first. / Then there is another. / And that was all.
+    usage 100 in, 20 out
+    turn ended
+    operator: count to a million
+    turn began
+    agent: One, two, three. / Four, five, six.
+    turn ended
+    operator: say that it is done
+    turn began
+    mcp__mission-execution__completed_claim began
+    dialog began
+    dialog ended
+    mcp__mission-execution__completed_claim ended succeeded
+    agent: It is claimed.
+    usage 200 in, 40 out
     turn ended
 "#;
 

@@ -95,6 +95,7 @@ stream_max_retries = 0
         answered: "",
         refusal: Refusal::EndsTurn,
         exit: "exited 0",
+        calls: (4, 1),
         hooks: ["", ""],
         transcript: [TRANSCRIPT, RESUMED],
     };

@@ -51,8 +51,9 @@ fn structured() -> Option<(Room, Cli)> {
         deny: "Deny",
         farewell: "/quit",
         answered: "allow_once",
-        refusal: Refusal::GoesOn,
+        refusal: Refusal::EndsTurn,
         exit: "exited 0",
+        calls: (4, 1),
         hooks: ["", ""],
         transcript: [PROTOCOL, PROTOCOL_RESUMED],
     };
@@ -62,7 +63,7 @@ fn structured() -> Option<(Room, Cli)> {
 const TROUBLE: Trouble = Trouble {
     edit: |reply, room| {
         let path = room.path("work/notes.txt");
-        let edit = json!({"path": path, "old_str": "some", "new_str": "other"});
+        let edit = json!({"path": path, "old_str": "some notes", "new_str": "other notes"});
         reply.call("edit", edit)
     },
     error: Told::AsWords("scripted failure 400"),
@@ -70,14 +71,68 @@ const TROUBLE: Trouble = Trouble {
     after_kill: AfterKill::GoesOn,
 };
 
-/// The same as in its transcript, and what a transcript does not say: where turns
-/// begin, and that somebody is asked.
+/// By its protocol: the kinds of tools instead of their names, its own remarks among
+/// the words of the agent, and what is used by the turn.
 const PROTOCOL: &str = r#"
     session
     operator: what is the answer
     turn began
     agent: The answer has two lines. / This is the first one of them. / The second says forty-two.
     usage 100 in, 20 out
+    turn ended
+    operator: report how far you are
+    turn began
+    mission-execution-progress began
+    mission-execution-progress ended succeeded
+    agent: It is reported.
+    usage 200 in, 40 out
+    turn ended
+    operator: ask me for the port
+    turn began
+    mission-execution-needs_input began
+    mission-execution-needs_input ended succeeded
+    agent: The port was asked for.
+    usage 200 in, 40 out
+    turn ended
+    operator: 8080
+    turn began
+    agent: Port 8080 it is.
+    usage 100 in, 20 out
+    turn ended
+    operator: write the file
+    turn began
+    edit began
+    dialog began
+    dialog ended
+    agent: Info: WORK/made.txt
+    edit ended succeeded
+    agent: It was written.
+    usage 200 in, 40 out
+    turn ended
+    operator: write another
+    turn began
+    edit began
+    dialog began
+    dialog ended
+    edit ended denied
+    agent: Info: Operation cancelled by user
+    usage 100 in, 20 out
+    turn ended
+    operator: take your time
+    turn began
+    agent: One thing first. / Then there is another. / And that was all.
+    usage 100 in, 20 out
+    turn ended
+    operator: count to a million
+    turn began
+    agent: One, two, three. / Four, five, six.
+    turn ended
+    operator: say that it is done
+    turn began
+    mission-execution-completed_claim began
+    mission-execution-completed_claim ended succeeded
+    agent: It is claimed.
+    usage 200 in, 40 out
     turn ended
 "#;
 

@@ -76,6 +76,7 @@ fn prepared() -> Option<(Room, Cli)> {
         answered: "",
         refusal: Refusal::EndsTurn,
         exit: "exited 0",
+        calls: (4, 1),
         hooks: ["", ""],
         transcript: [TRANSCRIPT, RESUMED],
     };
@@ -90,7 +91,7 @@ fn structured() -> Option<(Room, Cli)> {
         allow: "Allow once",
         deny: "Reject",
         answered: "once",
-        refusal: Refusal::GoesOn,
+        exit: "exited by signal 15",
         hooks: ["", ""],
         transcript: [PROTOCOL, PROTOCOL_RESUMED],
         ..cli
@@ -101,7 +102,7 @@ fn structured() -> Option<(Room, Cli)> {
 const TROUBLE: Trouble = Trouble {
     edit: |reply, room| {
         let file = room.path("work/notes.txt");
-        let edit = json!({"filePath": file, "oldString": "some", "newString": "other"});
+        let edit = json!({"filePath": file, "oldString": "some notes", "newString": "other notes"});
         reply
             .call("read", json!({ "filePath": file }))
             .call("edit", edit)
@@ -167,13 +168,65 @@ const RESUMED: &str = r#"
     turn ended
 "#;
 
-/// The same as in its transcript, and what a transcript does not say: where turns
-/// begin, and that somebody is asked.
+/// The same as in its transcript, with what a transcript does not say: where turns
+/// begin, and that somebody is asked. Of what a turn used it tells the last request.
 const PROTOCOL: &str = r#"
     session
     operator: what is the answer
     turn began
     agent: The answer has two lines. / This is the first one of them. / The second says forty-two.
+    usage 100 in, 20 out
+    turn ended
+    operator: report how far you are
+    turn began
+    mission-execution_progress began
+    mission-execution_progress ended succeeded
+    agent: It is reported.
+    usage 100 in, 20 out
+    turn ended
+    operator: ask me for the port
+    turn began
+    mission-execution_needs_input began
+    mission-execution_needs_input ended succeeded
+    agent: The port was asked for.
+    usage 100 in, 20 out
+    turn ended
+    operator: 8080
+    turn began
+    agent: Port 8080 it is.
+    usage 100 in, 20 out
+    turn ended
+    operator: write the file
+    turn began
+    write began
+    dialog began
+    dialog ended
+    write ended succeeded
+    agent: It was written.
+    usage 100 in, 20 out
+    turn ended
+    operator: write another
+    turn began
+    write began
+    dialog began
+    dialog ended
+    write ended denied
+    usage 100 in, 20 out
+    turn ended
+    operator: take your time
+    turn began
+    agent: One thing first. / Then there is another. / And that was all.
+    usage 100 in, 20 out
+    turn ended
+    operator: count to a million
+    turn began
+    agent: One, two, three. / Four, five, six.
+    turn ended
+    operator: say that it is done
+    turn began
+    mission-execution_completed_claim began
+    mission-execution_completed_claim ended succeeded
+    agent: It is claimed.
     usage 100 in, 20 out
     turn ended
 "#;

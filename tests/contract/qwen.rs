@@ -22,7 +22,7 @@ fn qwen_code_withstands_what_goes_wrong() {
 
 fn structured() -> Option<(Room, Cli)> {
     let clis = Clis::installed()?;
-    let room = Room::new("qwen", &clis.file("@qwen-code/qwen-code/cli.js"));
+    let room = Room::new("qwen", &clis.file("@qwen-code/qwen-code/cli-entry.js"));
     let settings = json!({
         "security": {"auth": {"selectedType": "openai"}},
         "general": {"enableAutoUpdate": false},
@@ -51,8 +51,9 @@ fn structured() -> Option<(Room, Cli)> {
         deny: "Reject",
         farewell: "/quit",
         answered: "proceed_once",
-        refusal: Refusal::GoesOn,
-        exit: "exited 0",
+        refusal: Refusal::EndsTurn,
+        exit: "exited by signal 15",
+        calls: (4, 1),
         hooks: ["", ""],
         transcript: [PROTOCOL, PROTOCOL_RESUMED],
     };
@@ -62,21 +63,78 @@ fn structured() -> Option<(Room, Cli)> {
 const TROUBLE: Trouble = Trouble {
     edit: |reply, room| {
         let path = room.path("work/notes.txt");
-        let edit = json!({"file_path": path, "old_string": "some", "new_string": "other"});
-        reply.call("edit", edit)
+        let read = json!({ "file_path": path });
+        let edit =
+            json!({"file_path": path, "old_string": "some notes", "new_string": "other notes"});
+        reply.call("read_file", read).call("edit", edit)
     },
     error: Told::AsError("scripted failure 400"),
     limit: Told::AsError("429"),
     after_kill: AfterKill::GoesOn,
 };
 
-/// The same as in its transcript, and what a transcript does not say: where turns
-/// begin, and that somebody is asked.
+/// By its protocol.
 const PROTOCOL: &str = r#"
     session
     operator: what is the answer
     turn began
     agent: The answer has two lines. / This is the first one of them. / The second says forty-two.
+    usage 100 in, 20 out
+    turn ended
+    operator: report how far you are
+    turn began
+    mcp__mission-execution__progress began
+    usage 100 in, 20 out
+    mcp__mission-execution__progress ended succeeded
+    agent: It is reported.
+    usage 100 in, 20 out
+    turn ended
+    operator: ask me for the port
+    turn began
+    mcp__mission-execution__needs_input began
+    usage 100 in, 20 out
+    mcp__mission-execution__needs_input ended succeeded
+    agent: The port was asked for.
+    usage 100 in, 20 out
+    turn ended
+    operator: 8080
+    turn began
+    agent: Port 8080 it is.
+    usage 100 in, 20 out
+    turn ended
+    operator: write the file
+    turn began
+    write_file began
+    usage 100 in, 20 out
+    dialog began
+    dialog ended
+    write_file ended succeeded
+    agent: It was written.
+    usage 100 in, 20 out
+    turn ended
+    operator: write another
+    turn began
+    write_file began
+    usage 100 in, 20 out
+    dialog began
+    dialog ended
+    write_file ended denied
+    turn ended
+    operator: take your time
+    turn began
+    agent: One thing first. / Then there is another. / And that was all.
+    usage 100 in, 20 out
+    turn ended
+    operator: count to a million
+    turn began
+    agent: One, two, three. / Four, five, six.
+    turn ended
+    operator: say that it is done
+    turn began
+    mcp__mission-execution__completed_claim began
+    usage 100 in, 20 out
+    mcp__mission-execution__completed_claim ended succeeded
+    agent: It is claimed.
     usage 100 in, 20 out
     turn ended
 "#;

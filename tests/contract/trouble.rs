@@ -46,7 +46,7 @@ impl Cli {
         agent.recovers();
         let conversation = agent.show()["conversation"].clone();
         let conversation = conversation.as_str().expect("its conversation has a name");
-        agent.is_killed();
+        agent.dies();
         self.is_taken_up(room, conversation, trouble.after_kill);
     }
 
@@ -170,7 +170,7 @@ impl Agent<'_> {
         self.wait_for_rest("It is well again.");
     }
 
-    fn is_killed(self) {
+    fn dies(self) {
         let pid = self.pid().as_u64().unwrap();
         let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
         kill_process(pid, Signal::KILL).unwrap();

@@ -24,6 +24,15 @@ use super::run::{ObservationDraft, Run};
 use crate::context::Context;
 use crate::error::ExecutionError;
 
+const NOTHING: Tokens = Tokens {
+    input: Some(0),
+    output: Some(0),
+    cached_read: Some(0),
+    cached_write: Some(0),
+    reasoning: Some(0),
+    total: Some(0),
+};
+
 /// Calls whose end is waited for; the oldest are forgotten.
 const MOST_CALLS: usize = 256;
 
@@ -157,7 +166,9 @@ impl Telling {
             self.message(message, &place, &mut all);
             return all;
         }
-        self.end_speech(&place, &mut all);
+        if !is_beside(&tailed.event) {
+            self.end_speech(&place, &mut all);
+        }
         all.extend(
             self.observed(&tailed.event)
                 .into_iter()
@@ -261,10 +272,12 @@ impl Telling {
                 })]
             }
             ControlEvent::UsageChanged(usage) => {
-                self.usage = usage.turn.or(self.usage);
+                let since = usage.session.filter(|_| usage.request.is_none());
+                let since = since.map(|whole| less(whole, self.counted.unwrap_or_default()));
+                self.usage = usage.turn.or(since).or(self.usage);
                 // Some tell the last request again when a turn ends, or a session is
                 // taken up: then the whole is what it was.
-                let is_new = usage.session.is_some() && usage.session != self.counted;
+                let is_new = usage.session.is_none() || usage.session != self.counted;
                 self.counted = usage.session.or(self.counted);
                 let request = usage.request.as_ref().filter(|_| is_new && self.prompted);
                 request.map(used).into_iter().collect()
@@ -308,7 +321,8 @@ impl Telling {
                 &error.message.to_string(),
             ));
         }
-        all.extend(self.usage.take().as_ref().map(used));
+        let used_any = |tokens: &Tokens| less(*tokens, Tokens::default()) != NOTHING;
+        all.extend(self.usage.take().filter(used_any).as_ref().map(used));
         // A tool whose end no word tells of ended with the turn.
         for (id, began) in self.calls.drain(..) {
             let refused = self.refused.contains(&id);
@@ -356,6 +370,20 @@ impl Telling {
     }
 }
 
+/// What an agent tells of itself at any moment, in the middle of a sentence too.
+fn is_beside(event: &ControlEvent) -> bool {
+    matches!(
+        event,
+        ControlEvent::CommandsChanged { .. }
+            | ControlEvent::SettingsChanged { .. }
+            | ControlEvent::ModeChanged { .. }
+            | ControlEvent::ModelChanged { .. }
+            | ControlEvent::SessionTitled { .. }
+            | ControlEvent::RateLimitsChanged(_)
+            | ControlEvent::UnknownNotification { .. }
+    )
+}
+
 fn seen(place: &str, observed: Observed) -> ObservationDraft {
     ObservationDraft {
         key: facts::key(place),
@@ -382,11 +410,36 @@ fn used(tokens: &Tokens) -> Observed {
     })
 }
 
+/// What was used since the session was counted before; nothing for what is not told.
+fn less(whole: Tokens, before: Tokens) -> Tokens {
+    let rest = |whole: Option<u64>, before: Option<u64>| {
+        Some(whole.unwrap_or(0).saturating_sub(before.unwrap_or(0)))
+    };
+    Tokens {
+        input: rest(whole.input, before.input),
+        output: rest(whole.output, before.output),
+        cached_read: rest(whole.cached_read, before.cached_read),
+        cached_write: rest(whole.cached_write, before.cached_write),
+        reasoning: rest(whole.reasoning, before.reasoning),
+        total: rest(whole.total, before.total),
+    }
+}
+
+/// The name of a tool. Where the protocol has none, a title of one word is most often
+/// the name; a longer one is about this call, so what kind of tool it is says more.
+fn name_of(call: &ToolCall) -> &str {
+    match (&call.name, &call.kind) {
+        (Some(name), _) => &name.text,
+        (None, ToolKind::Other) => &call.title.text,
+        (None, kind) if call.title.text.contains(char::is_whitespace) => kind.word(),
+        (None, _) => &call.title.text,
+    }
+}
+
 fn tool_use(call: &ToolCall) -> ToolUse {
-    let name = call.name.as_ref().unwrap_or(&call.title);
     ToolUse {
         edge: Edge::Began,
-        tool: facts::some_text(&name.text),
+        tool: facts::some_text(name_of(call)),
         target: target(call),
         input_digest: digest(&call.input),
         outcome: None,
