@@ -3,13 +3,28 @@
 use missiond_model_server::{Api, Reply};
 use serde_json::{Value, json};
 
-use super::{Agent, Cli, Clis, Control, KEY, MADE, NOWHERE, Room, platform};
+use super::trouble::{AfterKill, Told, Trouble};
+use super::{Agent, Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Room, platform};
 use crate::acp::Editor;
 
 #[test]
 fn claude_code_keeps_the_contract() {
     if let Some((room, cli)) = prepared() {
         cli.converse(&room);
+    }
+}
+
+#[test]
+fn claude_code_keeps_the_contract_by_its_protocol() {
+    if let Some((room, cli)) = structured() {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn claude_code_withstands_what_goes_wrong() {
+    if let Some((room, cli)) = structured() {
+        cli.withstands(&room, &TROUBLE);
     }
 }
 
@@ -106,6 +121,7 @@ fn prepared() -> Option<(Room, Cli)> {
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
             ("DISABLE_AUTOUPDATER", "1".to_owned()),
             ("DISABLE_TELEMETRY", "1".to_owned()),
+            ("CLAUDE_CODE_MAX_RETRIES", "0".to_owned()),
             ("HTTPS_PROXY", NOWHERE.to_owned()),
         ],
         write: |reply, room, name| {
@@ -119,11 +135,47 @@ fn prepared() -> Option<(Room, Cli)> {
         deny: "No",
         farewell: "/exit",
         answered: "",
+        refusal: Refusal::EndsTurn,
+        exit: "exited 0",
+        calls: (4, 1),
         hooks: [HOOKS, RESUMED_HOOKS],
         transcript: [TRANSCRIPT, RESUMED],
     };
     Some((room, cli))
 }
+
+/// The same, driven by its protocol.
+fn structured() -> Option<(Room, Cli)> {
+    let (room, cli) = prepared()?;
+    let clis = Clis::installed()?;
+    let adapter = "@agentclientprotocol/claude-agent-acp/dist/index.js";
+    room.install("claude-agent-acp", &clis.file(adapter));
+    let structured = Cli {
+        control: Control::Structured,
+        allow: "Yes",
+        deny: "No",
+        answered: "allow",
+        refusal: Refusal::GoesOn,
+        hooks: ["", ""],
+        transcript: [PROTOCOL, PROTOCOL_RESUMED],
+        ..cli
+    };
+    Some((room, structured))
+}
+
+const TROUBLE: Trouble = Trouble {
+    edit: |reply, room| {
+        let file = room.path("work/notes.txt");
+        let edit =
+            json!({"file_path": file, "old_string": "some notes", "new_string": "other notes"});
+        reply
+            .call("Read", json!({ "file_path": file }))
+            .call("Edit", edit)
+    },
+    error: Told::AsError("scripted failure 400"),
+    limit: Told::AsError("scripted failure 429"),
+    after_kill: AfterKill::GoesOn,
+};
 
 const HOOKS: &str = r#"
     turn began
@@ -215,6 +267,86 @@ const TRANSCRIPT: &str = r#"
 
 const RESUMED: &str = r#"
     operator: which port was it
+    agent: It was eighty-eighty.
+    usage 100 in, 20 out
+    turn ended
+"#;
+
+/// The same as in its transcript, but for what both cannot say: where turns begin, that
+/// somebody is asked (also about our own tools, which are allowed at once), and what is
+/// used, by the turn instead of by the request.
+const PROTOCOL: &str = r#"
+    session
+    operator: what is the answer
+    turn began
+    agent: The answer has two lines. / This is the first one of them. / The second says forty-two.
+    usage 100 in, 20 out
+    turn ended
+    operator: report how far you are
+    turn began
+    mcp__mission-execution__progress began
+    dialog began
+    dialog ended
+    mcp__mission-execution__progress ended succeeded
+    agent: It is reported.
+    usage 200 in, 40 out
+    turn ended
+    operator: ask me for the port
+    turn began
+    mcp__mission-execution__needs_input began
+    dialog began
+    dialog ended
+    mcp__mission-execution__needs_input ended succeeded
+    agent: The port was asked for.
+    usage 200 in, 40 out
+    turn ended
+    operator: 8080
+    turn began
+    agent: Port 8080 it is.
+    usage 100 in, 20 out
+    turn ended
+    operator: write the file
+    turn began
+    Write began
+    dialog began
+    dialog ended
+    Write ended succeeded
+    agent: It was written.
+    usage 200 in, 40 out
+    turn ended
+    operator: write another
+    turn began
+    Write began
+    dialog began
+    dialog ended
+    Write ended denied
+    agent: It was not written.
+    usage 200 in, 40 out
+    turn ended
+    operator: take your time
+    turn began
+    agent: One thing first. / Then there is another. / And that was all.
+    usage 100 in, 20 out
+    turn ended
+    operator: count to a million
+    turn began
+    agent: One, two, three. / Four, five, six.
+    turn ended
+    operator: say that it is done
+    turn began
+    mcp__mission-execution__completed_claim began
+    dialog began
+    dialog ended
+    mcp__mission-execution__completed_claim ended succeeded
+    agent: It is claimed.
+    usage 200 in, 40 out
+    turn ended
+"#;
+
+const PROTOCOL_RESUMED: &str = r#"
+    session
+    operator: which port was it
+    turn began
     agent: It was eighty-eighty.
     usage 100 in, 20 out
     turn ended

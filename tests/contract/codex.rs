@@ -3,7 +3,8 @@
 use missiond_model_server::Api;
 use serde_json::json;
 
-use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Room};
+use super::trouble::{AfterKill, Told, Trouble};
+use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Room};
 
 #[test]
 fn codex_keeps_the_contract() {
@@ -27,7 +28,7 @@ fn codex_keeps_the_contract_by_its_app_server() {
 }
 
 #[test]
-fn codex_is_answered_once_by_the_daemon_after_the_one_that_was_asked() {
+fn codex_withstands_what_goes_wrong() {
     if let Some((room, cli)) = prepared() {
         let structured = Cli {
             control: Control::Structured,
@@ -35,7 +36,7 @@ fn codex_is_answered_once_by_the_daemon_after_the_one_that_was_asked() {
             answered: "accept",
             ..cli
         };
-        structured.is_answered_after_a_restart(&room);
+        structured.withstands(&room, &TROUBLE);
     }
 }
 
@@ -80,6 +81,8 @@ name = "Scripted"
 base_url = "{}/v1"
 env_key = "SCRIPTED_API_KEY"
 wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
 [tui.model_availability_nux]
 "gpt-6.1-sol" = 9
 [notice.model_migrations]
@@ -110,11 +113,26 @@ wire_api = "responses"
         deny: "No",
         farewell: "/quit",
         answered: "",
+        refusal: Refusal::EndsTurn,
+        exit: "exited 0",
+        calls: (4, 1),
         hooks: ["", ""],
         transcript: [TRANSCRIPT, RESUMED],
     };
     Some((room, cli))
 }
+
+const TROUBLE: Trouble = Trouble {
+    edit: |reply, _| {
+        let patch = "*** Begin Patch\n*** Update File: notes.txt\n@@\n-some notes\n+other notes\n\
+                     *** End Patch";
+        let shell = json!({ "cmd": format!("apply_patch <<'PATCH'\n{patch}\nPATCH") });
+        reply.call("exec_command", shell)
+    },
+    error: Told::AsError("scripted failure 400"),
+    limit: Told::AsError("429"),
+    after_kill: AfterKill::GoesOn,
+};
 
 const TRANSCRIPT: &str = r#"
     operator: what is the answer

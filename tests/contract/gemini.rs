@@ -3,12 +3,27 @@
 use missiond_model_server::Api;
 use serde_json::json;
 
-use super::{Cli, Clis, Control, KEY, MADE, Room};
+use super::trouble::{AfterKill, Told, Trouble};
+use super::{Cli, Clis, Control, KEY, MADE, Refusal, Room};
 
 #[test]
 fn gemini_cli_keeps_the_contract() {
     if let Some((room, cli)) = prepared() {
         cli.converse(&room);
+    }
+}
+
+#[test]
+fn gemini_cli_keeps_the_contract_by_its_protocol() {
+    if let Some((room, cli)) = structured() {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn gemini_cli_withstands_what_goes_wrong() {
+    if let Some((room, cli)) = structured() {
+        cli.withstands(&room, &TROUBLE);
     }
 }
 
@@ -50,11 +65,45 @@ fn prepared() -> Option<(Room, Cli)> {
         deny: "No",
         farewell: "/quit",
         answered: "",
+        refusal: Refusal::EndsTurn,
+        exit: "exited 0",
+        calls: (4, 1),
         hooks: [HOOKS, RESUMED_HOOKS],
         transcript: [TRANSCRIPT, RESUMED],
     };
     Some((room, cli))
 }
+
+/// The same, driven by its protocol.
+fn structured() -> Option<(Room, Cli)> {
+    let (room, cli) = prepared()?;
+    let structured = Cli {
+        control: Control::Structured,
+        allow: "Allow",
+        deny: "Reject",
+        answered: "proceed_once",
+        refusal: Refusal::GoesOn,
+        // What was refused is not in its file.
+        calls: (4, 0),
+        hooks: ["", ""],
+        transcript: [PROTOCOL, PROTOCOL_RESUMED],
+        ..cli
+    };
+    Some((room, structured))
+}
+
+const TROUBLE: Trouble = Trouble {
+    edit: |reply, _| {
+        let edit = json!({
+            "file_path": "notes.txt", "old_string": "some notes", "new_string": "other notes",
+            "instruction": "Name other notes.",
+        });
+        reply.call("replace", edit)
+    },
+    error: Told::AsError("scripted failure 400"),
+    limit: Told::AsError("scripted failure 429"),
+    after_kill: AfterKill::Refuses("session"),
+};
 
 const HOOKS: &str = r#"
     turn began
@@ -137,4 +186,78 @@ const RESUMED: &str = r#"
     operator: which port was it
     agent: It was eighty-eighty.
     usage 100 in, 20 out
+"#;
+
+/// The same as in its transcript, with what a transcript does not say: where turns
+/// begin, and that somebody is asked. What is used is told by the turn, and a call that
+/// was refused ends with its turn.
+const PROTOCOL: &str = r#"
+    session
+    operator: what is the answer
+    turn began
+    agent: The answer has two lines. / This is the first one of them. / The second says forty-two.
+    usage 100 in, 20 out
+    turn ended
+    operator: report how far you are
+    turn began
+    mcp_mission-execution_progress began
+    mcp_mission-execution_progress ended succeeded
+    agent: It is reported.
+    usage 200 in, 40 out
+    turn ended
+    operator: ask me for the port
+    turn began
+    mcp_mission-execution_needs_input began
+    mcp_mission-execution_needs_input ended succeeded
+    agent: The port was asked for.
+    usage 200 in, 40 out
+    turn ended
+    operator: 8080
+    turn began
+    agent: Port 8080 it is.
+    usage 100 in, 20 out
+    turn ended
+    operator: write the file
+    turn began
+    write_file began
+    dialog began
+    dialog ended
+    write_file ended succeeded
+    agent: It was written.
+    usage 200 in, 40 out
+    turn ended
+    operator: write another
+    turn began
+    write_file began
+    dialog began
+    dialog ended
+    agent: It was not written.
+    usage 200 in, 40 out
+    write_file ended denied
+    turn ended
+    operator: take your time
+    turn began
+    agent: One thing first. / Then there is another. / And that was all.
+    usage 100 in, 20 out
+    turn ended
+    operator: count to a million
+    turn began
+    agent: One, two, three. / Four, five, six.
+    turn ended
+    operator: say that it is done
+    turn began
+    mcp_mission-execution_completed_claim began
+    mcp_mission-execution_completed_claim ended succeeded
+    agent: It is claimed.
+    usage 200 in, 40 out
+    turn ended
+"#;
+
+const PROTOCOL_RESUMED: &str = r#"
+    session
+    operator: which port was it
+    turn began
+    agent: It was eighty-eighty.
+    usage 100 in, 20 out
+    turn ended
 "#;

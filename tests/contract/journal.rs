@@ -131,6 +131,9 @@ fn fact_line(kind: &str, payload: &Value) -> String {
         "session" => "session".to_owned(),
         "thinking" => format!("thinking {}", word("edge")),
         "process" if payload["event"] == "started" => "started".to_owned(),
+        "process" if payload["code"].is_null() => {
+            format!("{} by signal {}", word("event"), payload["signal"])
+        }
         "process" => format!("{} {}", word("event"), payload["code"]),
         "control" => word("did"),
         "diagnostic" => format!("{} {}", word("code"), word("detail")),

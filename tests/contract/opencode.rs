@@ -3,12 +3,27 @@
 use missiond_model_server::Api;
 use serde_json::json;
 
-use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Room, platform};
+use super::trouble::{AfterKill, Told, Trouble};
+use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Room, platform};
 
 #[test]
 fn opencode_keeps_the_contract() {
     if let Some((room, cli)) = prepared() {
         cli.converse(&room);
+    }
+}
+
+#[test]
+fn opencode_keeps_the_contract_by_its_protocol() {
+    if let Some((room, cli)) = structured() {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn opencode_withstands_what_goes_wrong() {
+    if let Some((room, cli)) = structured() {
+        cli.withstands(&room, &TROUBLE);
     }
 }
 
@@ -59,11 +74,43 @@ fn prepared() -> Option<(Room, Cli)> {
         deny: "Reject",
         farewell: "/exit",
         answered: "",
+        refusal: Refusal::EndsTurn,
+        exit: "exited 0",
+        calls: (4, 1),
         hooks: ["", ""],
         transcript: [TRANSCRIPT, RESUMED],
     };
     Some((room, cli))
 }
+
+/// The same, driven by its protocol.
+fn structured() -> Option<(Room, Cli)> {
+    let (room, cli) = prepared()?;
+    let structured = Cli {
+        control: Control::Structured,
+        allow: "Allow once",
+        deny: "Reject",
+        answered: "once",
+        exit: "exited by signal 15",
+        hooks: ["", ""],
+        transcript: [PROTOCOL, PROTOCOL_RESUMED],
+        ..cli
+    };
+    Some((room, structured))
+}
+
+const TROUBLE: Trouble = Trouble {
+    edit: |reply, room| {
+        let file = room.path("work/notes.txt");
+        let edit = json!({"filePath": file, "oldString": "some notes", "newString": "other notes"});
+        reply
+            .call("read", json!({ "filePath": file }))
+            .call("edit", edit)
+    },
+    error: Told::AsError("scripted failure 400"),
+    limit: Told::AsError("scripted failure 429"),
+    after_kill: AfterKill::GoesOn,
+};
 
 const TRANSCRIPT: &str = r#"
     operator: what is the answer
@@ -116,6 +163,78 @@ const TRANSCRIPT: &str = r#"
 
 const RESUMED: &str = r#"
     operator: which port was it
+    agent: It was eighty-eighty.
+    usage 100 in, 20 out
+    turn ended
+"#;
+
+/// The same as in its transcript, with what a transcript does not say: where turns
+/// begin, and that somebody is asked. Of what a turn used it tells the last request.
+const PROTOCOL: &str = r#"
+    session
+    operator: what is the answer
+    turn began
+    agent: The answer has two lines. / This is the first one of them. / The second says forty-two.
+    usage 100 in, 20 out
+    turn ended
+    operator: report how far you are
+    turn began
+    mission-execution_progress began
+    mission-execution_progress ended succeeded
+    agent: It is reported.
+    usage 100 in, 20 out
+    turn ended
+    operator: ask me for the port
+    turn began
+    mission-execution_needs_input began
+    mission-execution_needs_input ended succeeded
+    agent: The port was asked for.
+    usage 100 in, 20 out
+    turn ended
+    operator: 8080
+    turn began
+    agent: Port 8080 it is.
+    usage 100 in, 20 out
+    turn ended
+    operator: write the file
+    turn began
+    write began
+    dialog began
+    dialog ended
+    write ended succeeded
+    agent: It was written.
+    usage 100 in, 20 out
+    turn ended
+    operator: write another
+    turn began
+    write began
+    dialog began
+    dialog ended
+    write ended denied
+    usage 100 in, 20 out
+    turn ended
+    operator: take your time
+    turn began
+    agent: One thing first. / Then there is another. / And that was all.
+    usage 100 in, 20 out
+    turn ended
+    operator: count to a million
+    turn began
+    agent: One, two, three. / Four, five, six.
+    turn ended
+    operator: say that it is done
+    turn began
+    mission-execution_completed_claim began
+    mission-execution_completed_claim ended succeeded
+    agent: It is claimed.
+    usage 100 in, 20 out
+    turn ended
+"#;
+
+const PROTOCOL_RESUMED: &str = r#"
+    session
+    operator: which port was it
+    turn began
     agent: It was eighty-eighty.
     usage 100 in, 20 out
     turn ended

@@ -83,6 +83,11 @@ impl Room {
         room
     }
 
+    /// Another program that the engine looks for.
+    pub(crate) fn install(&self, name: &str, program: &Path) {
+        std::os::unix::fs::symlink(program, self.path("bin").join(name)).unwrap();
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         // Programs compare folders by their real path.
         self.folder.path().canonicalize().unwrap().join(name)

@@ -37,6 +37,8 @@ const HOOK_EVENTS: [&str; 8] = [
 /// The program that speaks the protocol for it.
 const ACP_ADAPTER: &str = "claude-agent-acp";
 
+const SUGGESTIONS: &str = "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION";
+
 /// A hook that takes longer is given up by the CLI; ours only hands over a line.
 const HOOK_SECONDS: u32 = 10;
 
@@ -217,6 +219,11 @@ fn structured_plan(launch: &Launch) -> Result<LaunchPlan, PlanError> {
     if let Some(installed) = find_program("claude", path) {
         environment.insert("CLAUDE_CODE_EXECUTABLE".to_owned(), text(&installed)?);
     }
+    // After every turn it would ask the model what the person may say next, which nobody
+    // is shown here.
+    if !launch.environment.contains_key(SUGGESTIONS) {
+        environment.insert(SUGGESTIONS.to_owned(), "false".to_owned());
+    }
     if let Some(model) = &launch.model {
         environment.insert("ANTHROPIC_MODEL".to_owned(), model.clone());
     }
@@ -304,10 +311,14 @@ fn of_user(content: &Value) -> Vec<TranscriptFact> {
 }
 
 pub(crate) fn outcome_of(result: &Value) -> ToolOutcome {
-    const DENIED: &str = "The user doesn't want to proceed with this tool use";
+    // At its prompt, and over the protocol.
+    const DENIED: [&str; 2] = [
+        "The user doesn't want to proceed with this tool use",
+        "User refused permission to run tool",
+    ];
     let said = text_of(&result["content"]).unwrap_or_default();
     match result["is_error"].as_bool() {
-        Some(true) if said.starts_with(DENIED) => ToolOutcome::Denied,
+        Some(true) if DENIED.iter().any(|denied| said.starts_with(denied)) => ToolOutcome::Denied,
         Some(true) => ToolOutcome::Failed,
         _ => ToolOutcome::Succeeded,
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use missiond_control::UsageScope;
 use missiond_core::{CliEngine, Controller, ToolOutcome};
 use serde_json::{Value, json};
 
@@ -76,6 +77,7 @@ impl Adapter for Copilot {
                 argv.push("--acp".to_owned());
                 let mut setup = ControlSetup::new(ACP, launch, ResumeBy::Load)?;
                 setup.session.mcp_servers.clear();
+                setup.habits.usage = UsageScope::Session;
                 let is_plan = launch.permission == PermissionMode::Plan;
                 setup.mode = Some(if is_plan { PLAN_MODE } else { AGENT_MODE }.to_owned());
                 (Some(setup), ConversationId::told_by_protocol(launch))
@@ -154,17 +156,9 @@ impl Adapter for Copilot {
             }],
             Some("session.usage_record") => {
                 let usage = &data["usage"];
-                let cached = number(&usage["cacheReadTokens"]);
                 vec![TranscriptFact::Used {
                     request: word(&usage["apiCallId"]),
-                    usage: TokenUsage {
-                        model: usage["model"].as_str().map(str::to_owned),
-                        input: number(&usage["inputTokens"]).saturating_sub(cached),
-                        output: number(&usage["outputTokens"]),
-                        cache_read: cached,
-                        cache_write: number(&usage["cacheWriteTokens"]),
-                        cache_write_1h: 0,
-                    },
+                    usage: usage_of(usage),
                 }]
             }
             _ => Vec::new(),
@@ -183,7 +177,19 @@ fn of_answer(data: &Value) -> Vec<TranscriptFact> {
     said.into_iter().chain(end).collect()
 }
 
-fn outcome_of(data: &Value) -> ToolOutcome {
+pub(crate) fn usage_of(usage: &Value) -> TokenUsage {
+    let cached = number(&usage["cacheReadTokens"]);
+    TokenUsage {
+        model: usage["model"].as_str().map(str::to_owned),
+        input: number(&usage["inputTokens"]).saturating_sub(cached),
+        output: number(&usage["outputTokens"]),
+        cache_read: cached,
+        cache_write: number(&usage["cacheWriteTokens"]),
+        cache_write_1h: 0,
+    }
+}
+
+pub(crate) fn outcome_of(data: &Value) -> ToolOutcome {
     if data["success"] == true {
         return ToolOutcome::Succeeded;
     }

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use missiond_control::HistoryEnd;
 use missiond_core::{CliEngine, Controller, ToolOutcome};
 use serde_json::{Map, Value, json};
 
@@ -103,6 +104,7 @@ impl Adapter for GeminiCli {
                 let mut setup = ControlSetup::new(ACP, launch, ResumeBy::Load)?;
                 // It comes with our home, where it can be said that it is trusted.
                 setup.session.mcp_servers.clear();
+                setup.habits.history_end = HistoryEnd::Commands;
                 (Some(setup), ConversationId::told_by_protocol(launch))
             }
         };

@@ -143,11 +143,7 @@ impl Adapter for QwenCode {
                 let result = &entry["toolCallResult"];
                 vec![TranscriptFact::ToolEnded {
                     call: result["callId"].as_str().unwrap_or_default().to_owned(),
-                    outcome: match result["status"].as_str() {
-                        Some("success") => ToolOutcome::Succeeded,
-                        Some("cancelled") => ToolOutcome::Denied,
-                        _ => ToolOutcome::Failed,
-                    },
+                    outcome: outcome_of(result),
                 }]
             }
             _ => Vec::new(),
@@ -172,25 +168,36 @@ fn of_answer(entry: &Value) -> Vec<TranscriptFact> {
         .collect();
     let is_last = calls.is_empty();
     facts.extend(calls);
-    let usage = &entry["usageMetadata"];
-    if usage.is_object() {
-        let cached = number(&usage["cachedContentTokenCount"]);
+    if entry["usageMetadata"].is_object() {
         facts.push(TranscriptFact::Used {
             request: entry["uuid"].as_str().unwrap_or_default().to_owned(),
-            usage: TokenUsage {
-                model: entry["model"].as_str().map(str::to_owned),
-                input: number(&usage["promptTokenCount"]).saturating_sub(cached),
-                output: number(&usage["candidatesTokenCount"])
-                    + number(&usage["thoughtsTokenCount"]),
-                cache_read: cached,
-                cache_write: 0,
-                cache_write_1h: 0,
-            },
+            usage: usage_of(entry),
         });
     }
     // An answer that wants no tool ends the turn.
     facts.extend(is_last.then_some(TranscriptFact::TurnEnded));
     facts
+}
+
+pub(crate) fn outcome_of(result: &Value) -> ToolOutcome {
+    match result["status"].as_str() {
+        Some("success") => ToolOutcome::Succeeded,
+        Some("cancelled") => ToolOutcome::Denied,
+        _ => ToolOutcome::Failed,
+    }
+}
+
+pub(crate) fn usage_of(entry: &Value) -> TokenUsage {
+    let usage = &entry["usageMetadata"];
+    let cached = number(&usage["cachedContentTokenCount"]);
+    TokenUsage {
+        model: entry["model"].as_str().map(str::to_owned),
+        input: number(&usage["promptTokenCount"]).saturating_sub(cached),
+        output: number(&usage["candidatesTokenCount"]) + number(&usage["thoughtsTokenCount"]),
+        cache_read: cached,
+        cache_write: 0,
+        cache_write_1h: 0,
+    }
 }
 
 /// What is said in parts, private thoughts left out.

@@ -2,7 +2,7 @@
 //! goes on with the same conversation.
 
 use missiond_control::{
-    AcpVersion, Dialect, McpServer as ControlServer, OpenSession, Options, SessionChoice,
+    AcpVersion, Dialect, Habits, McpServer as ControlServer, OpenSession, Options, SessionChoice,
 };
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,8 @@ pub struct ControlSetup {
     /// Members of inputs that the engine writes for itself.
     #[serde(default)]
     pub bookkeeping: Vec<String>,
+    #[serde(default)]
+    pub habits: Habits,
     pub session: OpenSession,
     /// Chosen when the session is open, where the launch could not say it.
     #[serde(default)]
@@ -74,6 +76,7 @@ impl ControlSetup {
         Ok(Self {
             dialect,
             bookkeeping: Vec::new(),
+            habits: Habits::default(),
             session: OpenSession {
                 cwd: text(&launch.cwd)?,
                 mcp_servers: servers,
@@ -89,6 +92,7 @@ impl ControlSetup {
     pub fn options(&self) -> Options {
         Options {
             bookkeeping: self.bookkeeping.clone(),
+            habits: self.habits,
             ..Options::new(self.dialect)
         }
     }

@@ -77,6 +77,9 @@ pub(crate) struct Conversation {
     pub(crate) last_id: u64,
     answered: VecDeque<u64>,
     pub(crate) session: Option<Session>,
+    /// A session that was loaded, and whose history is still being told; with the
+    /// request, which counts as open until then.
+    pub(crate) retold: Option<(RequestId, Session)>,
     pub(crate) turn: Option<Turn>,
     pub(crate) queued: VecDeque<RequestId>,
     pub(crate) permissions: Vec<Asking>,
@@ -105,6 +108,7 @@ impl Conversation {
             last_id: 0,
             answered: VecDeque::new(),
             session: None,
+            retold: None,
             turn: None,
             queued: VecDeque::new(),
             permissions: Vec::new(),
@@ -547,6 +551,7 @@ impl Conversation {
             self.end_turn(TurnEnd::ConnectionLost, None);
         }
         self.asked.clear();
+        self.retold = None;
         self.owed.clear();
         self.activity = None;
     }

@@ -30,6 +30,35 @@ impl Dialect {
     }
 }
 
+/// What the usage in the answer to a prompt counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UsageScope {
+    #[default]
+    Turn,
+    /// The session so far, from the start of the process.
+    Session,
+}
+
+/// When an agent that loads a session has told all of its history.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HistoryEnd {
+    /// With the answer, as the protocol has it.
+    #[default]
+    Answer,
+    /// It goes on after the answer; the list of its commands comes behind it.
+    Commands,
+}
+
+/// Where an engine does what others do not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Habits {
+    pub usage: UsageScope,
+    pub history_end: HistoryEnd,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
     pub dialect: Dialect,
@@ -42,6 +71,7 @@ pub struct Options {
     /// only of an input that carries the id of its own call, which is how such an
     /// engine is known from a tool that happens to have an argument of that name.
     pub bookkeeping: Vec<String>,
+    pub habits: Habits,
 }
 
 impl Options {
@@ -53,6 +83,7 @@ impl Options {
             client_name: "missiond".into(),
             client_version: env!("CARGO_PKG_VERSION").into(),
             bookkeeping: Vec::new(),
+            habits: Habits::default(),
         }
     }
 }

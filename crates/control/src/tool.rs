@@ -48,7 +48,7 @@ impl ToolKind {
     }
 
     /// The word that stands in a digest where the agent does not name its tool.
-    pub(crate) fn word(&self) -> &str {
+    pub fn word(&self) -> &str {
         match self {
             Self::Read => "read",
             Self::Edit => "edit",

@@ -1,6 +1,7 @@
 //! Stopping what an agent is doing, without ending its program. The keys are
 //! pressed only while the agent is seen to work: at rest they mean something
-//! else to most programs, and in a dialog they are an answer.
+//! else to most programs, and in a dialog they are an answer. An agent that is driven
+//! by a protocol is told to cancel its turn, whatever it asks.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,8 +29,12 @@ pub(super) async fn deliver(
     let Some(open) = context.slots.find(&run.slot.to_string()) else {
         return failed("the program has ended").await;
     };
+    // A protocol has a word for it that no dialog takes for an answer.
+    let is_structured = open.record.handover.is_some();
+    let goes_on =
+        |state: PtyState| state.is_working() || (is_structured && state == PtyState::Confirming);
     match open.inspect().await.map(|look| look.reading.state) {
-        Some(state) if state.is_working() => {}
+        Some(state) if goes_on(state) => {}
         Some(PtyState::Confirming) => {
             return failed("the program asks something: an answer says what is to be done").await;
         }
@@ -45,7 +50,7 @@ pub(super) async fn deliver(
     let until = Instant::now() + STOPS_WITHIN;
     while Instant::now() < until {
         match open.inspect().await {
-            Some(look) if look.reading.state.is_working() => {
+            Some(look) if goes_on(look.reading.state) => {
                 tokio::time::sleep(LOOK_AGAIN).await;
             }
             _ => return run.deliver(message, DeliveryStatus::Delivered, None).await,

@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use missiond_control::{
-    ContentPart, ControlEvent, MessagePart, Origin, PermissionRequest, Placement, Speaker as Voice,
-    Tokens, ToolCall, ToolCallId, ToolCallUpdate, ToolInput, ToolKind, ToolStatus, TurnEnd,
+    AgentRequestId, ContentPart, ControlEvent, MessagePart, OptionKind, Origin, PermissionRequest,
+    Placement, Resolution, Speaker as Voice, Tokens, ToolCall, ToolCallId, ToolCallUpdate,
+    ToolInput, ToolKind, ToolStatus, TurnEnd,
 };
 use missiond_core::{Controller, Timestamp, ToolOutcome};
 use missiond_journal::catalogue::{
@@ -22,6 +23,15 @@ use super::facts;
 use super::run::{ObservationDraft, Run};
 use crate::context::Context;
 use crate::error::ExecutionError;
+
+const NOTHING: Tokens = Tokens {
+    input: Some(0),
+    output: Some(0),
+    cached_read: Some(0),
+    cached_write: Some(0),
+    reasoning: Some(0),
+    total: Some(0),
+};
 
 /// Calls whose end is waited for; the oldest are forgotten.
 const MOST_CALLS: usize = 256;
@@ -170,6 +180,11 @@ struct Telling {
     spoken: Option<Spoken>,
     thinks: bool,
     calls: Vec<(ToolCallId, ToolUse)>,
+    /// The calls that questions are about which nobody has answered yet.
+    asked: Vec<(AgentRequestId, ToolCallId)>,
+    /// Calls somebody said no to. Most protocols have no word for how such a call ends,
+    /// and some have no end of it at all.
+    refused: Vec<ToolCallId>,
     usage: Option<Tokens>,
     /// Of the whole session, as it was told last.
     counted: Option<Tokens>,
@@ -195,7 +210,9 @@ impl Telling {
             self.message(message, &place, &mut all);
             return all;
         }
-        self.end_speech(&place, &mut all);
+        if !is_beside(&tailed.event) {
+            self.end_speech(&place, &mut all);
+        }
         all.extend(
             self.observed(&tailed.event)
                 .into_iter()
@@ -282,17 +299,29 @@ impl Telling {
             ControlEvent::ToolCallUpdated { update, origin } if *origin == Origin::Live => {
                 self.tool_updated(update).into_iter().collect()
             }
-            ControlEvent::PermissionRequested(request) => vec![facts::fact(asked(request))],
-            ControlEvent::PermissionResolved { .. } => vec![facts::fact(Dialog {
-                edge: Edge::Ended,
-                question: None,
-                input_digest: None,
-            })],
+            ControlEvent::PermissionRequested(request) => {
+                if let Some(call) = &request.tool_call {
+                    self.asked.push((request.id.clone(), call.clone()));
+                    let too_many = self.asked.len().saturating_sub(MOST_CALLS);
+                    self.asked.drain(..too_many);
+                }
+                vec![facts::fact(asked(request))]
+            }
+            ControlEvent::PermissionResolved { id, resolution } => {
+                self.answered(id, resolution);
+                vec![facts::fact(Dialog {
+                    edge: Edge::Ended,
+                    question: None,
+                    input_digest: None,
+                })]
+            }
             ControlEvent::UsageChanged(usage) => {
-                self.usage = usage.turn.or(self.usage);
+                let since = usage.session.filter(|_| usage.request.is_none());
+                let since = since.map(|whole| less(whole, self.counted.unwrap_or_default()));
+                self.usage = usage.turn.or(since).or(self.usage);
                 // Some tell the last request again when a turn ends, or a session is
                 // taken up: then the whole is what it was.
-                let is_new = usage.session.is_some() && usage.session != self.counted;
+                let is_new = usage.session.is_none() || usage.session != self.counted;
                 self.counted = usage.session.or(self.counted);
                 let request = usage.request.as_ref().filter(|_| is_new && self.prompted);
                 request.map(used).into_iter().collect()
@@ -336,15 +365,18 @@ impl Telling {
                 &error.message.to_string(),
             ));
         }
-        all.extend(self.usage.take().as_ref().map(used));
+        let used_any = |tokens: &Tokens| less(*tokens, Tokens::default()) != NOTHING;
+        all.extend(self.usage.take().filter(used_any).as_ref().map(used));
         // A tool whose end no word tells of ended with the turn.
-        for (_, began) in self.calls.drain(..) {
+        for (id, began) in self.calls.drain(..) {
+            let refused = self.refused.contains(&id);
             all.push(facts::fact(ToolUse {
                 edge: Edge::Ended,
-                outcome: None,
+                outcome: refused.then_some(ToolOutcome::Denied),
                 ..began
             }));
         }
+        self.refused.clear();
         all.push(facts::fact(Turn { edge: Edge::Ended }));
         all
     }
@@ -356,9 +388,44 @@ impl Telling {
         }
         let status = update.status.as_ref()?;
         is_over(status)?;
-        let (_, began) = self.calls.remove(index);
-        Some(facts::fact(end_of(&began, status)))
+        let (id, began) = self.calls.remove(index);
+        let mut ended = end_of(&began, status);
+        if self.refused.contains(&id) && ended.outcome == Some(ToolOutcome::Failed) {
+            ended.outcome = Some(ToolOutcome::Denied);
+        }
+        Some(facts::fact(ended))
     }
+
+    fn answered(&mut self, id: &AgentRequestId, resolution: &Resolution) {
+        let Some(index) = self.asked.iter().position(|(asked, _)| asked == id) else {
+            return;
+        };
+        let (_, call) = self.asked.remove(index);
+        let said_no = matches!(
+            resolution,
+            Resolution::Answered {
+                kind: OptionKind::RejectOnce | OptionKind::RejectAlways | OptionKind::RejectAndStop,
+                ..
+            }
+        );
+        if said_no {
+            self.refused.push(call);
+        }
+    }
+}
+
+/// What an agent tells of itself at any moment, in the middle of a sentence too.
+fn is_beside(event: &ControlEvent) -> bool {
+    matches!(
+        event,
+        ControlEvent::CommandsChanged { .. }
+            | ControlEvent::SettingsChanged { .. }
+            | ControlEvent::ModeChanged { .. }
+            | ControlEvent::ModelChanged { .. }
+            | ControlEvent::SessionTitled { .. }
+            | ControlEvent::RateLimitsChanged(_)
+            | ControlEvent::UnknownNotification { .. }
+    )
 }
 
 fn seen(place: &str, observed: Observed) -> ObservationDraft {
@@ -387,11 +454,36 @@ fn used(tokens: &Tokens) -> Observed {
     })
 }
 
+/// What was used since the session was counted before; nothing for what is not told.
+fn less(whole: Tokens, before: Tokens) -> Tokens {
+    let rest = |whole: Option<u64>, before: Option<u64>| {
+        Some(whole.unwrap_or(0).saturating_sub(before.unwrap_or(0)))
+    };
+    Tokens {
+        input: rest(whole.input, before.input),
+        output: rest(whole.output, before.output),
+        cached_read: rest(whole.cached_read, before.cached_read),
+        cached_write: rest(whole.cached_write, before.cached_write),
+        reasoning: rest(whole.reasoning, before.reasoning),
+        total: rest(whole.total, before.total),
+    }
+}
+
+/// The name of a tool. Where the protocol has none, a title of one word is most often
+/// the name; a longer one is about this call, so what kind of tool it is says more.
+fn name_of(call: &ToolCall) -> &str {
+    match (&call.name, &call.kind) {
+        (Some(name), _) => &name.text,
+        (None, ToolKind::Other) => &call.title.text,
+        (None, kind) if call.title.text.contains(char::is_whitespace) => kind.word(),
+        (None, _) => &call.title.text,
+    }
+}
+
 fn tool_use(call: &ToolCall) -> ToolUse {
-    let name = call.name.as_ref().unwrap_or(&call.title);
     ToolUse {
         edge: Edge::Began,
-        tool: facts::some_text(&name.text),
+        tool: facts::some_text(name_of(call)),
         target: target(call),
         input_digest: digest(&call.input),
         outcome: None,

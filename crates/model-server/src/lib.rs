@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
@@ -65,6 +66,10 @@ pub struct ModelServer {
 #[derive(Debug, Default)]
 struct Script {
     replies: Mutex<VecDeque<Reply>>,
+    /// Instead of every other, while it is there.
+    always: Mutex<Option<Reply>>,
+    /// Whether requests without tools are steps of the conversation too.
+    plain_turns: AtomicBool,
     /// Those for conversations in which certain words are.
     about: Mutex<Vec<(String, VecDeque<Reply>)>>,
     log: Mutex<Vec<Received>>,
@@ -123,6 +128,17 @@ impl ModelServer {
         }
     }
 
+    /// Answers every step alike until it is told otherwise: for CLIs that try again.
+    pub fn always(&self, reply: Option<Reply>) {
+        *self.script.always.lock() = reply;
+    }
+
+    /// Requests without tools are steps of the conversation too: for a CLI whose model
+    /// has none.
+    pub fn take_plain_turns(&self) {
+        self.script.plain_turns.store(true, Ordering::Relaxed);
+    }
+
     /// Everything that was asked so far.
     #[must_use]
     pub fn received(&self) -> Vec<Received> {
@@ -149,6 +165,9 @@ impl Script {
 
     /// The reply to this step, which is used up by it.
     fn next(&self, body: &Value) -> Option<Reply> {
+        if let Some(always) = &*self.always.lock() {
+            return Some(always.clone());
+        }
         let said = body.to_string();
         let mut about = self.about();
         let fits = about
@@ -158,6 +177,10 @@ impl Script {
             Some((_, replies)) => replies.pop_front(),
             None => self.replies().pop_front(),
         }
+    }
+
+    fn takes_plain_turns(&self) -> bool {
+        self.plain_turns.load(Ordering::Relaxed)
     }
 
     fn log(&self) -> MutexGuard<'_, Vec<Received>> {

@@ -67,7 +67,7 @@ async fn answer(request: Request<Incoming>, script: &Script) -> Response<Body> {
     let is_turn = match api {
         Api::Anthropic => path.ends_with("/messages") && anthropic::is_turn(&body),
         Api::Responses => responses::is_turn(&body),
-        Api::Chat => chat::is_turn(&body),
+        Api::Chat => chat::is_turn(&body) || script.takes_plain_turns(),
         Api::Gemini => gemini::is_turn(&path, &body),
     };
     let queued = if is_turn { script.next(&body) } else { None };

@@ -9,8 +9,10 @@
 
 mod claude;
 mod codex;
+mod copilot;
 mod gemini;
 mod opencode;
+mod qwen;
 
 use missiond_core::{CliEngine, Timestamp, ToolOutcome};
 use serde::{Deserialize, Serialize};
@@ -117,7 +119,9 @@ pub fn records(
         CliEngine::OpenCode => opencode::records(&line),
         // It writes the messages that Claude Code writes.
         CliEngine::Other(_) if engine.name() == crate::rehearsal::ENGINE => claude::records(&line),
-        CliEngine::Copilot | CliEngine::Qwen | CliEngine::Aider | CliEngine::Other(_) => Vec::new(),
+        CliEngine::Copilot => copilot::records(&line),
+        CliEngine::Qwen => qwen::records(&line),
+        CliEngine::Aider | CliEngine::Other(_) => Vec::new(),
     })
 }
 

@@ -8,7 +8,7 @@ use crate::event::{
     Agent, AgentError, AuthMethod, ControlEvent, Offers, Opening, Protocol, Session, Tokens,
     TurnEnd, Usage,
 };
-use crate::options::{AcpVersion, Dialect};
+use crate::options::{AcpVersion, Dialect, HistoryEnd, UsageScope};
 use crate::request::RequestId;
 use crate::rpc;
 use crate::state::Connection;
@@ -27,7 +27,7 @@ pub(super) fn receive(
     };
     match asked.method.as_str() {
         "initialize" => greeted(core, &result),
-        "session/new" | "session/load" | "session/resume" => opened(core, asked, &result),
+        "session/new" | "session/load" | "session/resume" => opened(core, id, asked, &result),
         "session/prompt" if is_v2(core) => {
             // Only taken in: the agent says by itself when it is done.
             if let Some(turn) = core.turn.as_mut().filter(|turn| turn.request == Some(id)) {
@@ -158,7 +158,8 @@ fn auth_methods(core: &Conversation, result: &Value) -> Vec<AuthMethod> {
         .collect()
 }
 
-fn opened(core: &mut Conversation, asked: &Asked, result: &Value) {
+fn opened(core: &mut Conversation, id: RequestId, asked: &Asked, result: &Value) {
+    let request = id;
     let told = result["sessionId"].as_str();
     let Some(id) = told.or(asked.params.session.as_deref()).map(str::to_owned) else {
         return core.malformed(&asked.method, "sessionId");
@@ -188,23 +189,35 @@ fn opened(core: &mut Conversation, asked: &Asked, result: &Value) {
         settings: settings::of_session(core, result),
         meta: core.meta(result),
     };
+    let is_retold = session.opening == Opening::Loaded
+        && core.options.habits.history_end == HistoryEnd::Commands;
+    if is_retold {
+        core.asked.insert(request.0, asked.clone());
+        core.retold = Some((request, session));
+        return;
+    }
     core.session = Some(session.clone());
     core.emit(ControlEvent::SessionOpened(session));
 }
 
+/// The history of a loaded session is told: what comes now happens now.
+pub(super) fn history_ended(core: &mut Conversation) {
+    if let Some((request, session)) = core.retold.take() {
+        core.asked.remove(&request.0);
+        core.session = Some(session.clone());
+        core.emit(ControlEvent::SessionOpened(session));
+    }
+}
+
 fn prompt_ended(core: &mut Conversation, id: RequestId, result: &Value) {
-    let usage = &result["usage"];
-    if usage.is_object() {
-        let count = |member: &str| usage[member].as_u64();
+    if let Some(tokens) = usage(result) {
+        let (turn, session) = match core.options.habits.usage {
+            UsageScope::Turn => (Some(tokens), None),
+            UsageScope::Session => (None, Some(tokens)),
+        };
         core.emit(ControlEvent::UsageChanged(Usage {
-            turn: Some(Tokens {
-                input: count("inputTokens"),
-                output: count("outputTokens"),
-                cached_read: count("cachedReadTokens"),
-                cached_write: count("cachedWriteTokens"),
-                reasoning: count("thoughtTokens"),
-                total: count("totalTokens"),
-            }),
+            turn,
+            session,
             ..Usage::default()
         }));
     }
@@ -216,6 +229,27 @@ fn prompt_ended(core: &mut Conversation, id: RequestId, result: &Value) {
             end(core, id, TurnEnd::Unknown(String::new()), meta);
         }
     }
+}
+
+/// What an answer counts, in the member of the protocol or where one agent has it.
+fn usage(result: &Value) -> Option<Tokens> {
+    let (told, quota) = (&result["usage"], &result["_meta"]["quota"]["token_count"]);
+    if told.is_object() {
+        let count = |member: &str| told[member].as_u64();
+        return Some(Tokens {
+            input: count("inputTokens"),
+            output: count("outputTokens"),
+            cached_read: count("cachedReadTokens"),
+            cached_write: count("cachedWriteTokens"),
+            reasoning: count("thoughtTokens"),
+            total: count("totalTokens"),
+        });
+    }
+    quota.is_object().then(|| Tokens {
+        input: quota["input_tokens"].as_u64(),
+        output: quota["output_tokens"].as_u64(),
+        ..Tokens::default()
+    })
 }
 
 /// The turn of a prompt has ended, whether it ran or still waited.

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use crate::acp::{content, cwd, is_v2, session_of, settings, updates_v2};
+use crate::acp::{answers, content, cwd, is_v2, session_of, settings, updates_v2};
 use crate::conversation::Conversation;
 use crate::event::{
-    Command, ControlEvent, Cost, MessagePart, Placement, Plan, PlanStep, Speaker, StepStatus, Usage,
+    Command, ControlEvent, Cost, MessagePart, Placement, Plan, PlanStep, Speaker, StepStatus,
+    Tokens, Usage,
 };
 use crate::text::Clipped;
 use crate::tool::{
@@ -48,6 +49,26 @@ pub(super) fn receive(core: &mut Conversation, params: &Value) {
 }
 
 fn chunk(core: &mut Conversation, update: &Value, speaker: Speaker) {
+    // One agent tells what a request used beside a message without words.
+    let used = &update["_meta"]["usage"];
+    if used.is_object() {
+        let cached = used["cachedReadTokens"].as_u64();
+        let whole = used["inputTokens"].as_u64();
+        core.emit(ControlEvent::UsageChanged(Usage {
+            request: Some(Tokens {
+                input: whole.map(|whole| whole.saturating_sub(cached.unwrap_or(0))),
+                output: used["outputTokens"].as_u64(),
+                cached_read: cached,
+                reasoning: used["thoughtTokens"].as_u64(),
+                total: used["totalTokens"].as_u64(),
+                ..Tokens::default()
+            }),
+            ..Usage::default()
+        }));
+        if update["content"]["text"] == "" {
+            return;
+        }
+    }
     let part = content::part(core, &update["content"]);
     let event = ControlEvent::Message(MessagePart {
         speaker,
@@ -141,12 +162,29 @@ pub(super) fn call_id(update: &Value) -> Option<ToolCallId> {
     (!id.is_empty() && id.len() <= 1024).then(|| ToolCallId(id.to_owned()))
 }
 
-/// The protocol has no member for it; two agents say it under `_meta`.
+/// The protocol has no member for it; two agents say it under `_meta`, and one in the
+/// ids of its calls.
 pub(super) fn tool_name(core: &Conversation, update: &Value) -> Option<Clipped> {
-    let meta = update["_meta"].as_object()?;
-    let name = meta.get("toolName").and_then(Value::as_str);
-    name.or_else(|| meta.values().find_map(|of| of["toolName"].as_str()))
+    let of_meta = update["_meta"].as_object().and_then(|meta| {
+        let name = meta.get("toolName").and_then(Value::as_str);
+        name.or_else(|| meta.values().find_map(|of| of["toolName"].as_str()))
+    });
+    of_meta
+        .or_else(|| name_in_id(update["toolCallId"].as_str()?))
         .map(|name| Clipped::new(name, core.options.limits.raw))
+}
+
+/// The name in `NAME__NAME_TIME_NUMBER`: said twice, so that no other id is taken for one.
+fn name_in_id(id: &str) -> Option<&str> {
+    let is_count = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    id.match_indices("__").find_map(|(at, _)| {
+        let (name, rest) = (&id[..at], &id[at + 2..]);
+        let (time, number) = rest
+            .strip_prefix(name)?
+            .strip_prefix('_')?
+            .split_once('_')?;
+        (!name.is_empty() && is_count(time) && is_count(number)).then_some(name)
+    })
 }
 
 fn raw_output(core: &Conversation, update: &Value) -> Option<Clipped> {
@@ -203,6 +241,7 @@ fn commands(core: &mut Conversation, update: &Value) {
         })
         .collect();
     core.emit(ControlEvent::CommandsChanged { commands });
+    answers::history_ended(core);
 }
 
 fn usage(core: &mut Conversation, update: &Value) {
@@ -218,4 +257,21 @@ fn usage(core: &mut Conversation, update: &Value) {
         cost,
         ..Usage::default()
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_from_an_id_that_says_it_twice() {
+        let name = "mcp_mission-execution_progress";
+        let id = format!("{name}__{name}_1795015741381_0");
+        assert_eq!(name_in_id(&id), Some(name));
+        let double = "mcp__x__y__mcp__x__y_1_0";
+        assert_eq!(name_in_id(double), Some("mcp__x__y"));
+        for other in ["call_000001_0", "a__b_1_0", "a__a", "a__a_b_0", "__1_0", ""] {
+            assert_eq!(name_in_id(other), None, "{other}");
+        }
+    }
 }

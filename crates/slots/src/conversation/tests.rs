@@ -18,6 +18,7 @@ fn setup() -> ControlSetup {
             newest: AcpVersion::V1,
         },
         bookkeeping: Vec::new(),
+        habits: missiond_control::Habits::default(),
         session: OpenSession {
             cwd: "/work".into(),
             mcp_servers: Vec::new(),

@@ -1,0 +1,146 @@
+//! GitHub Copilot CLI.
+
+use missiond_model_server::Api;
+use serde_json::json;
+
+use super::trouble::{AfterKill, Told, Trouble};
+use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Room, platform};
+
+#[test]
+fn copilot_keeps_the_contract_by_its_protocol() {
+    if let Some((room, cli)) = structured() {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn copilot_withstands_what_goes_wrong() {
+    if let Some((room, cli)) = structured() {
+        cli.withstands(&room, &TROUBLE);
+    }
+}
+
+fn structured() -> Option<(Room, Cli)> {
+    let clis = Clis::installed()?;
+    let program = clis.file(&format!("@github/copilot-{}/copilot", platform()));
+    let room = Room::new("copilot", &program);
+    let cli = Cli {
+        engine: "copilot",
+        control: Control::Structured,
+        api: Api::Chat,
+        args: Vec::new(),
+        environment: vec![
+            ("COPILOT_OFFLINE", "true".to_owned()),
+            (
+                "COPILOT_PROVIDER_BASE_URL",
+                format!("{}/v1", room.model.url()),
+            ),
+            ("COPILOT_PROVIDER_API_KEY", KEY.to_owned()),
+            ("COPILOT_MODEL", "gpt-4.1".to_owned()),
+            ("COPILOT_AUTO_UPDATE", "false".to_owned()),
+            ("HTTPS_PROXY", NOWHERE.to_owned()),
+        ],
+        write: |reply, room, name| {
+            let path = room.path("work").join(name);
+            reply.call("create", json!({"path": path, "file_text": MADE}))
+        },
+        signal: |reply, tool, arguments| {
+            reply.call(&format!("mission-execution-{tool}"), arguments)
+        },
+        allow: "Allow once",
+        deny: "Deny",
+        farewell: "/quit",
+        answered: "allow_once",
+        refusal: Refusal::EndsTurn,
+        exit: "exited 0",
+        calls: (4, 1),
+        hooks: ["", ""],
+        transcript: [PROTOCOL, PROTOCOL_RESUMED],
+    };
+    Some((room, cli))
+}
+
+const TROUBLE: Trouble = Trouble {
+    edit: |reply, room| {
+        let path = room.path("work/notes.txt");
+        let edit = json!({"path": path, "old_str": "some notes", "new_str": "other notes"});
+        reply.call("edit", edit)
+    },
+    error: Told::AsWords("scripted failure 400"),
+    limit: Told::AsWords("429"),
+    after_kill: AfterKill::GoesOn,
+};
+
+/// By its protocol: the kinds of tools instead of their names, its own remarks among
+/// the words of the agent, and what is used by the turn.
+const PROTOCOL: &str = r#"
+    session
+    operator: what is the answer
+    turn began
+    agent: The answer has two lines. / This is the first one of them. / The second says forty-two.
+    usage 100 in, 20 out
+    turn ended
+    operator: report how far you are
+    turn began
+    mission-execution-progress began
+    mission-execution-progress ended succeeded
+    agent: It is reported.
+    usage 200 in, 40 out
+    turn ended
+    operator: ask me for the port
+    turn began
+    mission-execution-needs_input began
+    mission-execution-needs_input ended succeeded
+    agent: The port was asked for.
+    usage 200 in, 40 out
+    turn ended
+    operator: 8080
+    turn began
+    agent: Port 8080 it is.
+    usage 100 in, 20 out
+    turn ended
+    operator: write the file
+    turn began
+    edit began
+    dialog began
+    dialog ended
+    agent: Info: WORK/made.txt
+    edit ended succeeded
+    agent: It was written.
+    usage 200 in, 40 out
+    turn ended
+    operator: write another
+    turn began
+    edit began
+    dialog began
+    dialog ended
+    edit ended denied
+    agent: Info: Operation cancelled by user
+    usage 100 in, 20 out
+    turn ended
+    operator: take your time
+    turn began
+    agent: One thing first. / Then there is another. / And that was all.
+    usage 100 in, 20 out
+    turn ended
+    operator: count to a million
+    turn began
+    agent: One, two, three. / Four, five, six.
+    turn ended
+    operator: say that it is done
+    turn began
+    mission-execution-completed_claim began
+    mission-execution-completed_claim ended succeeded
+    agent: It is claimed.
+    usage 200 in, 40 out
+    turn ended
+"#;
+
+const PROTOCOL_RESUMED: &str = r#"
+    session
+    operator: which port was it
+    turn began
+    agent: It was eighty-eighty.
+    usage 100 in, 20 out
+    turn ended
+"#;

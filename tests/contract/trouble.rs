@@ -1,0 +1,181 @@
+//! What goes wrong in a conversation that is driven by a protocol, one after the other:
+//! the daemon dies while the agent asks, an edit is looked at before it is allowed, a
+//! question is cancelled, the model fails, a limit is reached, the agent dies.
+
+use missiond_model_server::Reply;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Agent, Cli, MADE, Room, wait_for};
+
+/// How a CLI takes it.
+pub(super) struct Trouble {
+    /// Adds the call of a tool that makes `other notes` of what is in `notes.txt`.
+    pub(super) edit: fn(Reply, &Room) -> Reply,
+    /// The model refuses a request.
+    pub(super) error: Told,
+    /// The model says that there were too many.
+    pub(super) limit: Told,
+    /// Another process takes the conversation up after the first was killed.
+    pub(super) after_kill: AfterKill,
+}
+
+/// How an agent tells of a failure.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Told {
+    /// In these words, as an error of the turn.
+    AsError(&'static str),
+    /// In these words, as if the model had said them.
+    AsWords(&'static str),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum AfterKill {
+    GoesOn,
+    /// It cannot, in these words.
+    Refuses(&'static str),
+}
+
+impl Cli {
+    pub(super) fn withstands(&self, room: &Room, trouble: &Trouble) {
+        let agent = self.is_answered_after_a_restart(room);
+        agent.shows_the_edit(trouble.edit);
+        agent.is_cancelled_while_it_asks();
+        agent.fails(400, trouble.error);
+        agent.recovers();
+        agent.fails(429, trouble.limit);
+        agent.recovers();
+        let conversation = agent.show()["conversation"].clone();
+        let conversation = conversation.as_str().expect("its conversation has a name");
+        agent.dies();
+        self.is_taken_up(room, conversation, trouble.after_kill);
+    }
+
+    /// The daemon is killed while the agent asks; the next one has the question, and its
+    /// answer reaches the agent once.
+    pub(super) fn is_answered_after_a_restart<'r>(&'r self, room: &'r Room) -> Agent<'r> {
+        room.model
+            .reply((self.write)(Reply::new(), room, "made.txt"));
+        let agent = Agent::start(self, room, "write the file", &[]);
+        agent.waits_for_permission();
+        let pid = agent.pid();
+        room.home.kill();
+        room.home.start();
+        assert_eq!(agent.pid(), pid, "the same program goes on");
+        agent.waits_for_permission();
+        room.model.reply(Reply::new().text("It was written."));
+        agent.answer(self.allow);
+        agent.wait_for_rest("It was written.");
+        let made = std::fs::read_to_string(room.path("work/made.txt")).unwrap();
+        assert_eq!(made.trim_end(), MADE);
+        let again = room.home.mission(&["slot", "answer", "agent", self.allow]);
+        assert!(!again.status.success(), "there is nothing left to answer");
+        let recorded = std::fs::read_to_string(room.recording()).unwrap();
+        let answers = recorded.lines().filter(|line| {
+            line.contains("\"i\"") && line.contains(self.answered) && !line.contains("method")
+        });
+        assert_eq!(answers.count(), 1, "{recorded}");
+        agent
+    }
+
+    fn is_taken_up(&self, room: &Room, conversation: &str, after: AfterKill) {
+        match after {
+            AfterKill::GoesOn => {
+                room.model.reply(Reply::new().text("It goes on."));
+                let again = ["--resume", conversation];
+                let agent = Agent::start(self, room, "go on", &again);
+                agent.wait_for_rest("It goes on.");
+                let asked = room.model.turns().last().unwrap().body.to_string();
+                assert!(asked.contains("It was written."), "it has forgotten");
+                assert_eq!(agent.show()["conversation"], conversation);
+            }
+            AfterKill::Refuses(words) => {
+                let turns = room.model.turns().len();
+                let agent = Agent::start(self, room, "go on", &["--resume", conversation]);
+                agent.waits_for_error(words);
+                assert_eq!(room.model.turns().len(), turns);
+            }
+        }
+    }
+}
+
+impl Agent<'_> {
+    fn answer(&self, option: &str) {
+        let answer = ["slot", "answer", "agent", option, "--wait", "30"];
+        self.room.home.json(&answer);
+    }
+
+    fn waits_for_permission(&self) {
+        wait_for("the question", || {
+            let reading = self.screen()["reading"].clone();
+            reading["state"] == "confirming" && reading["waiting_for"] == "permission"
+        });
+    }
+
+    fn waits_for_error(&self, words: &str) {
+        let mut reading = serde_json::Value::Null;
+        let says = || {
+            reading = self.screen()["reading"].clone();
+            let reason = reading["reason"].as_str().unwrap();
+            reading["state"] == "error" && reason.contains(words)
+        };
+        wait_for(words, says);
+    }
+
+    /// What an edit would change is shown before it is allowed.
+    fn shows_the_edit(&self, edit: fn(Reply, &super::Room) -> Reply) {
+        let model = &self.room.model;
+        model.reply(edit(Reply::new(), self.room));
+        self.send_message("edit the notes");
+        self.waits_for_permission();
+        self.wait_for_text("other notes");
+        let notes = || std::fs::read_to_string(self.room.path("work/notes.txt")).unwrap();
+        assert_eq!(notes(), "some notes\n");
+        model.reply(Reply::new().text("It was edited."));
+        self.answer(self.cli.allow);
+        self.wait_for_rest("It was edited.");
+        assert_eq!(notes(), "other notes\n");
+    }
+
+    fn is_cancelled_while_it_asks(&self) {
+        let write = (self.cli.write)(Reply::new(), self.room, "never.txt");
+        self.room.model.reply(write);
+        self.send_message("write another");
+        self.waits_for_permission();
+        let turns = self.room.model.turns().len();
+        let sent = self.room.home.json(&["execution", "interrupt", "agent"]);
+        self.wait_for_delivery(&sent);
+        self.rests();
+        assert!(!self.room.path("work/never.txt").exists());
+        assert_eq!(self.room.model.turns().len(), turns);
+    }
+
+    /// The model answers with a status instead of words, however often it is asked.
+    fn fails(&self, status: u16, told: Told) {
+        self.room.model.always(Some(Reply::error(status)));
+        self.send_message(&format!("fail with {status}"));
+        match told {
+            Told::AsError(words) => self.waits_for_error(words),
+            Told::AsWords(words) => self.wait_for_rest(words),
+        }
+        self.room.model.always(None);
+    }
+
+    /// A failure ends a turn, not the conversation.
+    fn recovers(&self) {
+        self.room
+            .model
+            .reply(Reply::new().text("It is well again."));
+        self.send_message("try again");
+        self.wait("rest", |details| details["activity"] == "idle");
+        self.wait_for_rest("It is well again.");
+    }
+
+    fn dies(self) {
+        let pid = self.pid().as_u64().unwrap();
+        let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+        kill_process(pid, Signal::KILL).unwrap();
+        let ended = self.wait("the end", |details| !details["ended_at"].is_null());
+        assert_eq!(ended["lifecycle"], "failed", "{ended}");
+        assert!(ended.to_string().contains("killed"), "{ended}");
+    }
+}
