@@ -11,6 +11,7 @@ mod docs;
 #[cfg(test)]
 mod documents_tests;
 mod duration;
+mod engine;
 mod execution;
 mod groups;
 mod journal;
@@ -45,6 +46,7 @@ pub(crate) use context::{ContextCommand, SkillCommand};
 pub(crate) use conversation::{ConversationCommand, WithinArgs};
 pub(crate) use daemon::{DaemonCommand, Level, LogsArgs, ServiceManager};
 pub(crate) use docs::{DocsArgs, DocsCommand};
+pub(crate) use engine::{EngineAddArgs, EngineCommand};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 use groups::meant_by;
 pub(crate) use journal::{JournalCommand, JournalFormat};
@@ -307,6 +309,9 @@ PostToolUse, Notification, Stop and SessionEnd:
     /// What was learned: remember it, find it again, set it right.
     #[command(subcommand)]
     Kb(KbCommand),
+    /// The agent CLIs: which there are, by what each is driven; add one.
+    #[command(subcommand)]
+    Engine(EngineCommand),
     /// Models that run on this machine.
     #[command(subcommand)]
     Model(ModelCommand),

@@ -45,6 +45,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "init",
             "doctor",
             "config",
+            "engine",
             "mcp",
             "acp",
             "model",

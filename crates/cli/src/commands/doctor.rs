@@ -8,7 +8,7 @@ use missiond_api::operations::NoParams;
 use missiond_api::operations::system::DaemonStatus;
 use missiond_api::{ClientError, Home};
 use missiond_config::{Config, changes};
-use missiond_core::{CliEngine, LoginState};
+use missiond_core::{CliEngine, Controller, LoginState};
 use missiond_daemon::Instance;
 use missiond_pty::{load_manifest, manifest_files};
 use missiond_store::MissionDb;
@@ -22,6 +22,7 @@ use crate::process;
 use crate::term::Style;
 
 use super::config::way_out;
+use super::engine::driven;
 use super::status::open_incidents;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -47,9 +48,14 @@ const LOW_DISK_BYTES: u64 = 500 * 1024 * 1024;
 
 pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
     // They take seconds to say who they are; the rest is looked at meanwhile.
+    let config = Config::load(&reach.home.config_file()).unwrap_or_default();
+    let config = std::sync::Arc::new(config);
     let agents: Vec<_> = known_engines()
         .iter()
-        .map(|engine| std::thread::spawn(move || agent(engine)))
+        .map(|engine| {
+            let config = std::sync::Arc::clone(&config);
+            std::thread::spawn(move || agent(engine, &config))
+        })
         .collect();
     let data = folder("data folder", reach.home.data_dir());
     let runtime = folder("runtime folder", reach.home.run_dir());
@@ -108,7 +114,7 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
     })
 }
 
-fn agent(engine: &CliEngine) -> Finding {
+fn agent(engine: &CliEngine, config: &Config) -> Finding {
     let path = std::env::var("PATH").unwrap_or_default();
     let (verdict, detail) = match detect(engine, &path) {
         Ok(found) => {
@@ -118,12 +124,16 @@ fn agent(engine: &CliEngine) -> Finding {
                 found.version,
                 found.program.display()
             );
+            let drive = driven(engine, config, &path);
+            let drive = format!("driven by {}: {}", way(drive.by), drive.why);
             match login_state(engine, &|name| std::env::var_os(name)) {
                 LoginState::Absent => (
                     Verdict::Warning,
-                    format!("{what}: no log-in was found; run `{engine}` once and log in"),
+                    format!("{what}: no log-in was found; run `{engine}` once and log in\n{drive}"),
                 ),
-                LoginState::Known | LoginState::Unknown => (Verdict::Ok, what),
+                LoginState::Known | LoginState::Unknown => {
+                    (Verdict::Ok, format!("{what}\n{drive}"))
+                }
             }
         }
         Err(missing @ DetectError::Missing { .. }) => (Verdict::NotInstalled, missing.to_string()),
@@ -133,6 +143,13 @@ fn agent(engine: &CliEngine) -> Finding {
         check: "agent CLI",
         verdict,
         detail,
+    }
+}
+
+fn way(by: Controller) -> &'static str {
+    match by {
+        Controller::Structured => "its protocol",
+        Controller::Terminal => "its terminal",
     }
 }
 
