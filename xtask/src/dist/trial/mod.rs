@@ -10,6 +10,7 @@ use std::thread;
 use serde_json::Value;
 
 use super::archive::Effort;
+use super::build::Facts;
 use super::clean_root::{self, CleanRoot};
 use super::options::Options;
 use super::release::{Documents, Release};
@@ -32,7 +33,11 @@ pub(crate) fn test(mission: &Path) -> Result<Ran, String> {
         effort: Effort::Fast,
         ..release(
             &Options::parse(&options)?,
-            release::epoch()?,
+            &Facts {
+                epoch: release::epoch()?,
+                commit: None,
+                key: None,
+            },
             &[(target, program.clone())],
             Documents::of(&program)?,
         )?
