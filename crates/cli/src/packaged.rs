@@ -32,7 +32,7 @@ fn manager_by(program: &Path, dpkg_lists: &Path) -> Option<PackageManager> {
     if let Some(package) = npm_package(program) {
         return Some(PackageManager {
             name: "npm",
-            upgrade: format!("npm install --global {package}@latest"),
+            upgrade: format!("npm install --global ./{}-VERSION.tgz", file_name(&package)),
             remove: format!("npm uninstall --global {package}"),
         });
     }
@@ -50,6 +50,11 @@ fn manager_by(program: &Path, dpkg_lists: &Path) -> Option<PackageManager> {
         upgrade: format!("sudo apt install ./{package}_VERSION_ARCHITECTURE.deb"),
         remove: format!("sudo apt remove {package}"),
     })
+}
+
+/// What npm calls the file of a package: `@me/missiond` is `me-missiond`.
+fn file_name(package: &str) -> String {
+    package.trim_start_matches('@').replace('/', "-")
 }
 
 /// The name of a package is the folder in `node_modules`, or two of them with a scope.
