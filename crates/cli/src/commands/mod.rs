@@ -39,6 +39,7 @@ mod service;
 mod shell;
 mod signals;
 mod slot;
+mod startable;
 mod status;
 mod task;
 mod timeline;
