@@ -240,11 +240,8 @@ fn a_conflict_goes_back_to_the_agent_once_and_then_to_the_person() {
             let worktree = details["attempts"][0]["worktree"].as_str().unwrap();
             assert!(std::path::Path::new(worktree).exists(), "the work is kept");
             field.home.json(&["autopilot", "stop"]);
-            let number = asked["number"].as_u64().unwrap();
-            let answered =
-                field
-                    .home
-                    .mission(&["answer", &format!("Q-{number}"), "keep both words"]);
+            let number = format!("Q-{}", asked["number"]);
+            let answered = field.home.mission(&["answer", &number, "keep both words"]);
             let said = String::from_utf8(answered.stdout).unwrap();
             assert!(
                 said.contains("The answer is kept. The autopilot is stopped")

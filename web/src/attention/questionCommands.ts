@@ -41,8 +41,8 @@ const STOPPED: Record<AutopilotMode, string> = {
 };
 
 /** Why nobody acts on an answer yet. */
-const heldBack = (task: number, mode: AutopilotMode) =>
-  `The autopilot is ${STOPPED[mode]}: nobody goes on with T-${task} until it runs again.`;
+const heldBack = (task: string, mode: AutopilotMode) =>
+  `The autopilot is ${STOPPED[mode]}: nobody goes on with ${task} until it runs again.`;
 
 /** The option that allows it, where a permission can be given for longer. */
 export function allowedForLonger({ origin }: Question): string | undefined {

@@ -260,7 +260,7 @@ fn say(output: &mut Output, report: &StatusReport, overview: &OverviewReport) {
         }
         output.line("");
     }
-    if overview.needs_you.is_empty() && overview.working.is_empty() {
+    if lines::is_quiet(overview) {
         output.line(lines::idle(overview));
         output.line("");
     }
@@ -299,7 +299,18 @@ fn describe(output: &mut Output, report: &StatusReport) {
         field("web", &format!("{http} (`mission open` logs in)"));
     }
     field("log", &report.log_file);
-    if let Some(availability) = &report.availability {
+    // A minute of it is no share of anything yet, unless it has crashed in it.
+    let measured = report.availability.as_ref().filter(|availability| {
+        let Availability {
+            up_secs,
+            stopped_secs,
+            crashed_secs,
+            crashes,
+            ..
+        } = availability;
+        *crashes > 0 || up_secs + stopped_secs + crashed_secs >= 60
+    });
+    if let Some(availability) = measured {
         field("uptime", &uptime(availability));
     }
     for consumer in report

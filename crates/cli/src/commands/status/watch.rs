@@ -227,7 +227,7 @@ impl Live<'_> {
         self.read_at = now;
         match read {
             Ok(overview) => {
-                let pause = if overview.working.is_empty() {
+                let pause = if overview.working.is_empty() && overview.idle.is_empty() {
                     WHILE_QUIET
                 } else {
                     WHILE_WORKING
