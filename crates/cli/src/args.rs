@@ -4,6 +4,8 @@ mod acp;
 mod attention;
 mod autopilot;
 mod code;
+#[cfg(test)]
+mod commands_page_tests;
 mod context;
 mod conversation;
 mod daemon;
@@ -13,6 +15,8 @@ mod documents_tests;
 mod duration;
 mod execution;
 mod groups;
+#[cfg(test)]
+mod hints_tests;
 mod journal;
 mod kb;
 mod mcp;
