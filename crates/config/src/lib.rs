@@ -24,6 +24,7 @@ mod keys;
 mod keys_tests;
 mod knowledge;
 mod mcp;
+mod meant;
 mod quiet_hours;
 mod upgrade;
 mod usage;
