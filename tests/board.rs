@@ -632,6 +632,12 @@ fn the_arguments_of_a_task_can_be_changed() {
     ];
     let (_, said) = home.failure(&add);
     assert!(said.contains("name one after `--`"), "{said}");
+    // What no attempt could be begun with is refused before it is on the board.
+    let (_, said) = home.failure(&[&add[..], &["--permission", "bypass", "--", "hello"]].concat());
+    assert!(
+        said.contains("rehearsal has no permission mode `bypass`"),
+        "{said}"
+    );
     home.json(&[&add[..], &["--", "fail-then-fix"]].concat());
     let edited = home.json(&["task", "edit", "T-1", "--", "hello", "--speed", "9"]);
     assert_eq!(edited["args"], json!(["hello", "--speed", "9"]));

@@ -262,11 +262,20 @@ fn the_doctor_lists_the_agent_clis_with_their_versions() {
         .collect();
     let place = |name: &str| programs.join(name).display().to_string();
     let expected = [
-        ("ok", format!("claude 2.1.325 ({})", place("claude"))),
+        (
+            "ok",
+            format!(
+                "claude 2.1.325 ({})\ndriven by its terminal: its protocol needs \
+                 `claude-agent-acp`: `npm install -g @agentclientprotocol/claude-agent-acp`",
+                place("claude")
+            ),
+        ),
         (
             "warning",
             format!(
-                "codex 0.166.0 ({}): no log-in was found; run `codex` once and log in",
+                "codex 0.166.0 ({}): no log-in was found; run `codex` once and log in\n\
+                 driven by its protocol: by `codex app-server`: proven by tests with the real \
+                 program",
                 place("codex")
             ),
         ),

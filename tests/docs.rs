@@ -122,10 +122,75 @@ fn the_documentation_is_read_over_the_socket() {
 fn the_tool_that_calls_operations_is_named_as_it_is() {
     let page = missiond_docs::page("operation/docs_read").unwrap();
     let tool = format!(
-        "{{\"arguments\":{{\"operation\":\"docs_read\",\"params\":{{\"page\":\"PAGE\"}}}},\"name\":\"{}\"}}",
+        "{{\"arguments\":{{\"operation\":\"docs_read\",\"params\":{{\"page\":\"guides/board\"}}}},\"name\":\"{}\"}}",
         missiond_mcp::tools::CALL_OPERATION
     );
     assert!(page.markdown.contains(&tool), "{}", page.markdown);
+}
+
+/// Whoever types what the page of an operation shows is not told that it was typed wrong.
+#[test]
+fn every_call_that_a_page_shows_is_one_that_its_operation_takes() {
+    let home = TestHome::started();
+    let project = home.path().join("project");
+    std::fs::create_dir(&project).unwrap();
+    let git = |args: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b"]);
+        assert!(
+            git.args(args)
+                .current_dir(&project)
+                .status()
+                .unwrap()
+                .success()
+        );
+    };
+    git(&["init", "--quiet", "--initial-branch=main"]);
+    git(&["commit", "--quiet", "--allow-empty", "-m", "Begin"]);
+    let folder = project.display().to_string();
+    // What the examples speak of: T-1, and a run in the slot `hello`.
+    home.json(&["task", "add", "Find the answer", "--repository", &folder]);
+    let run = [
+        "run",
+        "say hello",
+        "--engine",
+        "rehearsal",
+        "--name",
+        "hello",
+    ];
+    let script = ["--cwd", &folder, "--wait", "--", "hello", "--speed", "20"];
+    home.mission(&[&run[..], &script].concat());
+
+    let typed = |name: &str| {
+        let page = missiond_docs::page(&format!("operation/{name}")).unwrap();
+        let begins = format!("mission call {name}");
+        let line = page.markdown.lines().find(|line| line.starts_with(&begins));
+        let line = line.unwrap_or_else(|| panic!("{name} has no example"));
+        let words = shlex::split(line).unwrap();
+        let there = |word: &String| word.replace("/home/you/project", &folder);
+        words.iter().skip(1).map(there).collect::<Vec<_>>()
+    };
+    // A demo has a daemon of its own; this daemon is stopped last.
+    let left = ["demo_start", "daemon_control"];
+    let names = CATALOGUE.iter().map(|spec| spec.name);
+    let mut succeeded = 0;
+    for name in names
+        .filter(|name| !left.contains(name))
+        .chain(["daemon_control"])
+    {
+        let words = typed(name);
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        let output = home.mission(&words);
+        // Exit code 2 says that the parameters are wrong.
+        let said = text(&output.stderr);
+        assert_ne!(output.status.code(), Some(2), "{words:?}: {said}");
+        succeeded += usize::from(output.status.success());
+    }
+    assert!(
+        succeeded * 3 > CATALOGUE.len() * 2,
+        "{succeeded} of {}",
+        CATALOGUE.len()
+    );
 }
 
 #[test]

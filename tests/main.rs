@@ -26,6 +26,7 @@ mod driven;
 mod ecosystems;
 mod effects;
 mod embedding;
+mod engines;
 mod execution_access;
 mod executions;
 mod export;

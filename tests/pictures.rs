@@ -35,6 +35,7 @@ fn the_pictures_of_the_documents_can_be_shown() {
         assert!(address.starts_with("docs/pictures/"), "{address}");
     }
     let folder = root().join("docs/pictures");
+    let mut is_dated = false;
     for entry in std::fs::read_dir(folder).unwrap() {
         let file = entry.unwrap().path();
         let size = std::fs::metadata(&file).unwrap().len();
@@ -50,9 +51,20 @@ fn the_pictures_of_the_documents_can_be_shown() {
                 let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
                 reader.next_frame(&mut pixels).unwrap();
             }
+            // Which version they show; a release has pictures of its own.
+            Some("txt") => {
+                let version = std::fs::read_to_string(&file).unwrap();
+                assert_eq!(
+                    version.trim(),
+                    env!("CARGO_PKG_VERSION"),
+                    "the pictures are of another version: `cargo xtask pictures` makes them anew"
+                );
+                is_dated = true;
+            }
             _ => panic!("{} is no picture", file.display()),
         }
     }
+    assert!(is_dated, "the pictures do not say which version they show");
     for address in shown {
         assert!(root().join(&address).is_file(), "{address} is not there");
     }

@@ -1,7 +1,7 @@
 //! A daemon that cannot come up says why, in one sentence, and leaves things as
 //! they were.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use crate::harness::TestHome;
 
@@ -89,9 +89,66 @@ fn a_folder_that_cannot_be_made_is_named() {
     let (code, message) = home.failure(&["daemon", "start"]);
     assert_eq!(code, 8, "{message}");
     assert!(message.contains("/data: "), "{message}");
+    says_why_it_cannot_start(&home, "data folder", "is not a folder: move it away");
+}
+
+/// Where no daemon can start, `mission`, `mission status` and `mission doctor` say why, and
+/// none of them says that it could.
+fn says_why_it_cannot_start(home: &TestHome, check: &str, why: &str) {
+    let printed = |args: &[&str]| {
+        let output = home.mission(args);
+        (output.status.code(), crate::harness::text(&output.stdout))
+    };
+    let (code, status) = printed(&["status"]);
+    assert_eq!(code, Some(3), "{status}");
+    assert!(status.contains("it cannot start:"), "{status}");
+    let (code, doctor) = printed(&["doctor"]);
+    assert_eq!(code, Some(1), "{doctor}");
+    assert!(
+        doctor.contains(&format!("it cannot start: see `{check}`")),
+        "{doctor}"
+    );
+    let (_, bare) = printed(&[]);
+    for said in [&status, &doctor, &bare] {
+        assert!(said.contains(why), "{said}");
+        assert!(!said.contains("`mission up` starts it"), "{said}");
+    }
+    let stopped = home.mission(&["--json", "status"]);
+    let stopped: serde_json::Value = serde_json::from_slice(&stopped.stdout).unwrap();
+    assert_eq!(stopped["cannot_start"]["check"], check);
+}
+
+#[test]
+fn whatever_keeps_a_daemon_from_starting_is_said_without_starting_one() {
+    let home = TestHome::with_config("[http]\nlistn = \"127.0.0.1:0\"\n");
+    says_why_it_cannot_start(&home, "configuration", "`http.listn`");
+
+    let folder = home.path().join("open");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let place = folder.display().to_string();
+    home.write_config(&format!("[log]\ndirectory = \"{place}\"\n"));
+    says_why_it_cannot_start(&home, "log", "other users may write there");
+    home.write_config(&format!("[ipc]\nsocket_path = \"{place}/socket\"\n"));
+    says_why_it_cannot_start(&home, "socket", "other users may enter it");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
+    std::fs::write(folder.join("socket"), "in the way").unwrap();
+    says_why_it_cannot_start(&home, "socket", "is not a socket");
+
+    home.write_config("");
+    let database = home.home().database();
+    std::fs::create_dir_all(database.parent().unwrap()).unwrap();
+    std::fs::write(&database, "some other file, and not a short one").unwrap();
+    says_why_it_cannot_start(&home, "database", "is not a mission database");
+    std::fs::remove_file(&database).unwrap();
+
+    home.write_config("[daemon]\nenabled = false\n");
+    let status = crate::harness::text(&home.mission(&["status"]).stdout);
+    assert!(status.contains("`daemon.enabled` is false"), "{status}");
     let doctor = home.mission(&["doctor"]);
-    assert_eq!(doctor.status.code(), Some(1));
-    assert!(crate::harness::text(&doctor.stdout).contains("is not a folder: move it away"));
+    let said = crate::harness::text(&doctor.stdout);
+    assert!(said.contains("warn  configuration"), "{said}");
+    assert!(said.contains("warn  daemon"), "{said}");
 }
 
 #[test]
@@ -116,6 +173,7 @@ fn a_port_in_use_is_named_with_the_key_to_change() {
         "{message}"
     );
     assert!(message.contains("`http.listen`"), "{message}");
+    says_why_it_cannot_start(&home, "HTTP port", &address.to_string());
     assert!(!home.home().socket().exists());
     home.write_config("[http]\nenabled = false\n");
     home.start();

@@ -115,7 +115,7 @@ fn status_says_who_asks_how_to_answer_and_what_came_of_it() {
     assert!(status["pid"].is_number() && status["database"]["timeline_head"].is_number());
     studio.home.json(&["answer", "Q-1", "1"]);
     wait_for("the agent to go on", || studio.file("allowed").exists());
-    let idle = studio.line("working", "idle");
+    let idle = studio.line("idle", "idle");
     assert_eq!(idle["activity"], "Waits to be told something");
     assert_eq!(studio.overview()["needs_you"], json!([]));
 }
@@ -140,7 +140,7 @@ fn what_is_finished_is_listed_until_it_was_seen() {
     let run = studio.agent("Say it", "  - steps: [{say: The last words}]\n");
     // Before it has begun it rests, too.
     wait_for("its words", || {
-        studio.line("working", "idle")["last_line"] == "The last words"
+        studio.line("idle", "idle")["last_line"] == "The last words"
     });
     let shown = text(&studio.home.mission(&["status"]).stdout);
     let folder = studio.file("");
@@ -281,7 +281,7 @@ fn tokens_and_cost_of_today_are_of_the_same_agents() {
     // An agent of no task, whose conversation is read and priced.
     let turns = "  - steps: [{usage: {input: 900, output: 200}}, {say: Done}]\n";
     let run = studio.agent("Say it", turns);
-    studio.line("working", "idle");
+    studio.line("idle", "idle");
     studio.home.json(&["execution", "cancel", &run]);
     let mut ended = Value::Null;
     wait_for("what the run used", || {

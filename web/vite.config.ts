@@ -1,12 +1,16 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
+import { listPackages } from "./scripts/packages.ts";
+
 // `npm run dev` serves the sources with the API of a running daemon behind
 // them: MISSION_URL=http://127.0.0.1:PORT npm run dev
 const daemon = process.env.MISSION_URL;
 
+const packages = listPackages();
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), packages.page],
   build: {
     target: "es2022",
     // Small files stay files: the page's policy allows nothing inline.
@@ -15,7 +19,7 @@ export default defineConfig({
     reportCompressedSize: false,
   },
   // Its languages are files of their own, loaded when they are needed.
-  worker: { format: "es" },
+  worker: { format: "es", plugins: () => [packages.workers()] },
   server: daemon
     ? { proxy: { "/api": { target: daemon, ws: true, changeOrigin: true } } }
     : {},

@@ -239,6 +239,15 @@ fn a_conflict_goes_back_to_the_agent_once_and_then_to_the_person() {
             );
             let worktree = details["attempts"][0]["worktree"].as_str().unwrap();
             assert!(std::path::Path::new(worktree).exists(), "the work is kept");
+            field.home.json(&["autopilot", "stop"]);
+            let number = format!("Q-{}", asked["number"]);
+            let answered = field.home.mission(&["answer", &number, "keep both words"]);
+            let said = String::from_utf8(answered.stdout).unwrap();
+            assert!(
+                said.contains("The answer is kept. The autopilot is stopped")
+                    && said.contains("until `mission autopilot resume`"),
+                "{said}"
+            );
         }
         field.wait_for_quiet();
     }

@@ -67,7 +67,7 @@ const TROUBLE: Trouble = Trouble {
         reply.call("edit", edit)
     },
     error: Told::AsWords("scripted failure 400"),
-    limit: Told::AsWords("429"),
+    limit: Told::NotSoon,
     after_kill: AfterKill::GoesOn,
 };
 

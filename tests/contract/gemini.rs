@@ -101,7 +101,7 @@ const TROUBLE: Trouble = Trouble {
         reply.call("replace", edit)
     },
     error: Told::AsError("scripted failure 400"),
-    limit: Told::AsError("scripted failure 429"),
+    limit: Told::NotSoon,
     after_kill: AfterKill::Refuses("session"),
 };
 

@@ -398,9 +398,11 @@ impl<'r> Agent<'r> {
         let mut command = vec!["run", prompt, "--engine", cli.engine, "--trust"];
         command.extend(["--cwd", &work, "--name", "agent"]);
         command.extend(options);
-        if cli.control == Control::Structured {
-            command.extend(["--control", "structured"]);
-        }
+        let control = match cli.control {
+            Control::Terminal => "terminal",
+            Control::Structured => "structured",
+        };
+        command.extend(["--control", control]);
         let environment = room
             .environment()
             .into_iter()

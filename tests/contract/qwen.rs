@@ -28,6 +28,8 @@ fn structured() -> Option<(Room, Cli)> {
         "general": {"enableAutoUpdate": false},
         "privacy": {"usageStatisticsEnabled": false},
         "model": {"generationConfig": {"maxRetries": 0}},
+        // It would ask the model what the person may say next.
+        "ui": {"enableFollowupSuggestions": false},
     });
     room.write("home/.qwen/settings.json", &settings.to_string());
     let cli = Cli {

@@ -26,6 +26,8 @@ pub(super) enum Told {
     AsError(&'static str),
     /// In these words, as if the model had said them.
     AsWords(&'static str),
+    /// Not at all: it tries again, for longer than a test waits, until it is cancelled.
+    NotSoon,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -151,11 +153,19 @@ impl Agent<'_> {
 
     /// The model answers with a status instead of words, however often it is asked.
     fn fails(&self, status: u16, told: Told) {
+        let before = self.room.model.turns().len();
         self.room.model.always(Some(Reply::error(status)));
         self.send_message(&format!("fail with {status}"));
         match told {
             Told::AsError(words) => self.waits_for_error(words),
             Told::AsWords(words) => self.wait_for_rest(words),
+            Told::NotSoon => {
+                let tries = || self.room.model.turns().len() - before;
+                wait_for("another try", || tries() > 1);
+                let sent = self.room.home.json(&["execution", "interrupt", "agent"]);
+                self.wait_for_delivery(&sent);
+                self.rests();
+            }
         }
         self.room.model.always(None);
     }
@@ -175,7 +185,8 @@ impl Agent<'_> {
         let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
         kill_process(pid, Signal::KILL).unwrap();
         let ended = self.wait("the end", |details| !details["ended_at"].is_null());
-        assert_eq!(ended["lifecycle"], "failed", "{ended}");
-        assert!(ended.to_string().contains("killed"), "{ended}");
+        assert_eq!(ended["lifecycle"], "terminated", "{ended}");
+        let journal = std::fs::read_to_string(ended["journal"].as_str().unwrap()).unwrap();
+        assert!(journal.contains(r#""signal":9"#), "{journal}");
     }
 }

@@ -513,7 +513,7 @@ fn what_a_package_manager_installed_is_left_to_it() {
     let (code, why) = site.refused(&["upgrade", &archive, "--key", &key]);
     assert_eq!(code, Some(5), "{why}");
     assert!(
-        why.contains("npm install --global missiond@latest"),
+        why.contains("npm install --global ./missiond-VERSION.tgz"),
         "{why}"
     );
     let done = site.done(&["uninstall", "--yes"]);
@@ -606,9 +606,16 @@ fn an_uninstall_shows_what_it_would_remove_and_then_leaves_nothing() {
         assert!(!alive(host) && !alive(program));
     }
     assert_eq!(files_in(&site.path("prefix")), Vec::<PathBuf>::new());
+    assert_eq!(
+        names_in(&site.path("prefix")),
+        Vec::<String>::new(),
+        "no folder"
+    );
     let mut left = files_in(&person);
     left.sort();
     assert_eq!(left, [claude.clone(), others]);
+    assert_eq!(names_in(&person), [".claude.json", ".config"]);
+    assert_eq!(names_in(&person.join(".config")), ["fish"]);
     let restored = std::fs::read_to_string(&claude).unwrap();
     assert_eq!(restored, "{\n  \"numStartups\": 7\n}\n");
     assert_eq!(git(&["worktree", "list"]).lines().count(), 1);

@@ -75,6 +75,7 @@ export function manyAgents(count: number, round = 0): OverviewReport {
       ...Array.from({ length: count - 1 }, (_, index) => line(count - index, round)),
       line(907, 0, { kind: "waits", activity: "Tried again in about 4 min after the check `make` failed", last_line: null, slot: null, holds_place: false }),
     ],
+    idle: [],
     finished: [
       line(951, 0, { kind: "done", activity: "Merged into main", last_line: null, ended_at: new Date(Date.now() - 2 * MINUTE).toISOString() }),
       line(952, 0, { kind: "failed", activity: "Given up after 3 tries", last_line: null, ended_at: new Date(Date.now() - 9 * MINUTE).toISOString() }),

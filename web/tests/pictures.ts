@@ -180,7 +180,8 @@ async function take(page: Page, name: string): Promise<void> {
 test("the pictures of the README", async ({ browser }) => {
   test.setTimeout(600_000);
   const stage = new Stage();
-  stage.configure("[autopilot]\nmax_agents = 6\n");
+  // What rehearsals say they used has a price here, as the tokens of real agents have.
+  stage.configure('[autopilot]\nmax_agents = 6\n\n[[usage.prices]]\nmodel = "rehearsal*"\ninput = 3\noutput = 15\ncache_read = 0.3\n');
   mkdirSync(folder, { recursive: true });
   try {
     await stage.start();
@@ -200,6 +201,9 @@ test("the pictures of the README", async ({ browser }) => {
     await light.goto(`${address}/review/T-3`);
     const file = light.getByRole("region", { name: "invoices/amounts.py" });
     await expect(file).toContainText("ROUND_HALF_UP");
+    // The colours come from a worker, a moment after the words.
+    await expect(file.locator(".hl-keyword").first()).toBeVisible();
+    await expect(light.getByRole("region", { name: "tests/test_amounts.py" }).locator(".hl-keyword").first()).toBeVisible();
     await take(light, "review.png");
   } finally {
     await stage.close();

@@ -48,7 +48,8 @@ cargo xtask dist             every file of a release, into target/release-files:
   --profile NAME             the profile of Cargo.toml to build with (dist)
   --url URL                  where the files will be found, for the formula and the flake
   --key FILE                 sign the checksums with a minisign key; its password, if it has one,
-                             in MISSION_SIGNING_PASSWORD
+                             in MISSION_SIGNING_PASSWORD; the programs are built with its public
+                             key, which MISSION_RELEASE_KEY names where the secret one is not
 cargo xtask dist try [FILE]  pack a program that was built (target/debug/mission) and install, use and
                              remove each package in a clean Debian, as the test command does
 cargo xtask clis             install the agent CLIs the tests run, into target/clis

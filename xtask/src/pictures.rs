@@ -2,7 +2,8 @@
 //!
 //! The moving one is a recording of a real `mission demo`, typed into a real shell in a
 //! slot. The others are the page in a browser, with agents at work in two repositories.
-//! They are committed; a test checks that they are there and show what they should.
+//! They are committed with the version they are of; a test checks that they are there, are of
+//! this version and show what they should.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,6 +19,9 @@ const END: &str = "Press Enter to end the demo";
 const SIZE: &str = "96x24";
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// Which version the pictures show; a test compares it with that of the sources.
+const VERSION: &str = "version.txt";
+
 /// With a program built for release, or the one that MISSION names.
 pub(crate) fn pictures(arguments: &[String]) -> Result<(), String> {
     if let Some(unknown) = arguments.first() {
@@ -32,7 +36,16 @@ pub(crate) fn pictures(arguments: &[String]) -> Result<(), String> {
     let recorded = recorder.record(&folder.join("demo.svg"));
     recorder.end();
     recorded?;
-    web::take_pictures(&program, &folder)
+    web::take_pictures(&program, &folder)?;
+    // Last: pictures that are only partly new are still of the version before.
+    let says = run::output(Command::new(&program).args(["--json", "version"]))?;
+    let says: Value = serde_json::from_str(&says).map_err(|error| error.to_string())?;
+    let version = says["version"]
+        .as_str()
+        .ok_or("the program has no version")?;
+    let file = folder.join(VERSION);
+    std::fs::write(&file, format!("{version}\n"))
+        .map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// A daemon with a home of its own.

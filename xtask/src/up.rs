@@ -10,10 +10,13 @@ use std::time::SystemTime;
 use crate::{run, web};
 
 /// What the program is made of, in the repository.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 10] = [
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
     "Cargo.lock",
     "Cargo.toml",
     "crates",
+    "docs",
     "manifests",
     "rust-toolchain.toml",
     "web",
@@ -161,6 +164,50 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    /// Every file that is named in quotes behind a word, in a source.
+    fn quoted<'a>(source: &'a str, before: &'a str) -> impl Iterator<Item = &'a str> {
+        let pieces = source.split(before).skip(1);
+        pieces.filter_map(|piece| piece.trim_start().strip_prefix('"')?.split('"').next())
+    }
+
+    #[test]
+    fn all_that_the_program_is_made_of_is_looked_at() {
+        let root = run::root().canonicalize().unwrap();
+        let mut looked_at = 0;
+        for (name, bytes) in web::contents(&root.join("crates")).unwrap() {
+            let text = String::from_utf8_lossy(&bytes);
+            let is_test = name.to_string_lossy().contains("tests");
+            if name.extension().is_none_or(|end| end != "rs") || is_test {
+                continue;
+            }
+            let folder = root.join("crates").join(&name);
+            for included in quoted(&text, "include_str!(").chain(quoted(&text, "include_bytes!(")) {
+                let Ok(file) = folder.with_file_name(included).canonicalize() else {
+                    continue;
+                };
+                let below = file.strip_prefix(&root).unwrap();
+                let first = below.components().next().unwrap().as_os_str();
+                let is_listed = SOURCES.iter().any(|source| first == *source);
+                assert!(is_listed, "{} includes {}", name.display(), below.display());
+                looked_at += 1;
+            }
+        }
+        assert!(looked_at > 20, "{looked_at}");
+        // The documentation is listed by a build script.
+        let script = fs::read_to_string(root.join("crates/docs/build.rs")).unwrap();
+        for file in quoted(&script, "[")
+            .chain(quoted(&script, "join("))
+            .chain(quoted(&script, ", "))
+        {
+            if !file.contains("..") && root.join(file).exists() {
+                assert!(SOURCES.contains(&file), "{file} is in the program");
+            }
+        }
+        for page in ["docs", "CHANGELOG.md", "CONTRIBUTING.md"] {
+            assert!(script.contains(&format!("\"{page}\"")), "{page}");
+        }
+    }
 
     #[test]
     fn the_newest_source_counts_and_what_was_made_does_not() {

@@ -362,7 +362,11 @@ impl<'a> TurnLoop<'a> {
         let params = OverviewParams::default();
         let overview = self.session.daemon.call::<Overview>(&params)?;
         let execution = self.session.reader.execution();
-        let mut lines = overview.needs_you.into_iter().chain(overview.working);
+        let mut lines = overview
+            .needs_you
+            .into_iter()
+            .chain(overview.working)
+            .chain(overview.idle);
         let line = lines.find(|line| {
             let of = line.execution.map(|of| of.to_string());
             of.as_deref() == Some(execution)

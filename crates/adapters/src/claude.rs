@@ -15,7 +15,7 @@ use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport,
     StartupDialog, StartupQuestion, text,
 };
-use crate::structured::{ACP, ControlSetup, ResumeBy, StructuredOffer};
+use crate::structured::{ACP, ControlSetup, ResumeBy, Standing, StructuredOffer};
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
@@ -125,6 +125,7 @@ impl Adapter for ClaudeCode {
             by: "claude-agent-acp",
             install: Some("npm install -g @agentclientprotocol/claude-agent-acp"),
             resume: ResumeBy::Resume,
+            standing: Standing::Proven,
         })
     }
 

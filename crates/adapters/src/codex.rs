@@ -15,7 +15,7 @@ use crate::native_context::{InstructionFiles, NativeContext};
 use crate::personal_transcripts::{self, PersonalTranscript, TranscriptOrigin};
 use crate::plan::{ConversationId, Instructions, LaunchPlan, PlanError, SignalTransport, text};
 use crate::recent_files::recent_files;
-use crate::structured::{ControlSetup, ResumeBy, StructuredOffer};
+use crate::structured::{ControlSetup, ResumeBy, Standing, StructuredOffer};
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
@@ -97,6 +97,7 @@ impl Adapter for Codex {
             by: "codex app-server",
             install: None,
             resume: ResumeBy::Resume,
+            standing: Standing::Proven,
         })
     }
 

@@ -15,7 +15,7 @@ use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport,
     StartupDialog, StartupQuestion, text,
 };
-use crate::structured::{ACP, ControlSetup, ResumeBy, StructuredOffer};
+use crate::structured::{ACP, ControlSetup, ResumeBy, Standing, StructuredOffer};
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
@@ -102,6 +102,7 @@ impl Adapter for Copilot {
             by: "copilot --acp",
             install: None,
             resume: ResumeBy::Load,
+            standing: Standing::Proven,
         })
     }
 

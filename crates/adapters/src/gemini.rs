@@ -20,7 +20,7 @@ use crate::plan::{
     SignalTransport, StartupDialog, StartupQuestion, text,
 };
 use crate::recent_files::recent_files;
-use crate::structured::{ACP, ControlSetup, ResumeBy, StructuredOffer};
+use crate::structured::{ACP, ControlSetup, ResumeBy, Standing, StructuredOffer};
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
@@ -134,6 +134,7 @@ impl Adapter for GeminiCli {
             by: "gemini --acp",
             install: None,
             resume: ResumeBy::Load,
+            standing: Standing::Proven,
         })
     }
 

@@ -7,12 +7,14 @@
 //! one that was asked for. A new CLI is a manifest for its screen and one file
 //! here.
 
+mod acp_agent;
 mod adapter;
 mod aider;
 mod claude;
 mod codex;
 mod copilot;
 mod detect;
+mod drive;
 mod equipment;
 #[cfg(test)]
 mod fixture;
@@ -35,8 +37,10 @@ mod structured;
 mod tail;
 mod transcript;
 
+pub use acp_agent::AcpAgent;
 pub use adapter::{Adapter, FoundTranscript, ProgramSource, TranscriptSearch};
 pub use detect::{DetectError, Detected, detect, find_program};
+pub use drive::Drive;
 pub use equipment::{EquipError, Equipment};
 pub use hook::{HookError, HookEvent, HookReport, MAX_HOOK_INPUT};
 pub use launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
@@ -49,7 +53,7 @@ pub use plan::{
     SignalTransport, StartupDialog, StartupQuestion,
 };
 pub use records::{MessageOrigin, Record, RecordBody, RecordMemory, Role, Unreadable, records};
-pub use structured::{ControlSetup, ResumeBy, StructuredOffer};
+pub use structured::{ControlSetup, ResumeBy, Standing, StructuredOffer};
 pub use tail::{FileTail, TailBatch, TailError, TailedLine, TranscriptTail};
 pub use transcript::{TokenUsage, TranscriptFact, TranscriptMemory};
 

@@ -14,7 +14,7 @@ use crate::personal_transcripts::{MAX_TRANSCRIPTS, PersonalTranscript, Stamp, Tr
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport, text,
 };
-use crate::structured::{ACP, ControlSetup, ResumeBy, StructuredOffer};
+use crate::structured::{ACP, ControlSetup, ResumeBy, Standing, StructuredOffer};
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
@@ -120,6 +120,7 @@ impl Adapter for OpenCode {
             by: "opencode acp",
             install: None,
             resume: ResumeBy::Resume,
+            standing: Standing::Proven,
         })
     }
 

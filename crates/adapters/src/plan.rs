@@ -159,6 +159,8 @@ pub enum PlanError {
     },
     #[error("{engine} is driven by its terminal: it has no protocol that missiond speaks")]
     TerminalOnly { engine: CliEngine },
+    #[error("{engine} is driven by its protocol: it was added as an agent without a terminal")]
+    ProtocolOnly { engine: CliEngine },
     #[error("{} is not text that can be passed to a program", .0.display())]
     NotText(PathBuf),
     #[error("{} cannot be read: {why}", path.display())]

@@ -13,7 +13,7 @@ use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport,
     StartupDialog, StartupQuestion, text,
 };
-use crate::structured::{ACP, ControlSetup, ResumeBy, StructuredOffer};
+use crate::structured::{ACP, ControlSetup, ResumeBy, Standing, StructuredOffer};
 use crate::transcript::{TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number};
 
 #[derive(Debug)]
@@ -101,6 +101,7 @@ impl Adapter for QwenCode {
             by: "qwen --acp",
             install: None,
             resume: ResumeBy::Resume,
+            standing: Standing::Proven,
         })
     }
 

@@ -12,7 +12,7 @@ use crate::launch::{Conversation, Launch, PermissionMode};
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport, text,
 };
-use crate::structured::{ACP, ControlSetup, ResumeBy, StructuredOffer};
+use crate::structured::{ACP, ControlSetup, ResumeBy, Standing, StructuredOffer};
 use crate::transcript::{TranscriptFact, TranscriptMemory};
 
 pub(crate) const ENGINE: &str = "rehearsal";
@@ -109,6 +109,7 @@ impl Adapter for Rehearsal {
             by: "mission rehearse --acp",
             install: None,
             resume: ResumeBy::Resume,
+            standing: Standing::Offered,
         })
     }
 

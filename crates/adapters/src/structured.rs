@@ -26,6 +26,18 @@ pub struct StructuredOffer<'a> {
     pub install: Option<&'a str>,
     /// Whether an earlier conversation can be taken up by its id.
     pub resume: ResumeBy,
+    pub standing: Standing,
+}
+
+/// What speaks for driving a CLI by its protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// The contract with the real program is kept in tests: it is so where nobody chooses.
+    Proven,
+    /// It is known and can be chosen.
+    Offered,
+    /// There is no other way.
+    OnlyWay,
 }
 
 /// How an earlier conversation is taken up.

@@ -4,6 +4,8 @@ mod acp;
 mod attention;
 mod autopilot;
 mod code;
+#[cfg(test)]
+mod commands_page_tests;
 mod context;
 mod conversation;
 mod daemon;
@@ -11,8 +13,11 @@ mod docs;
 #[cfg(test)]
 mod documents_tests;
 mod duration;
+mod engine;
 mod execution;
 mod groups;
+#[cfg(test)]
+mod hints_tests;
 mod journal;
 mod kb;
 mod mcp;
@@ -45,6 +50,7 @@ pub(crate) use context::{ContextCommand, SkillCommand};
 pub(crate) use conversation::{ConversationCommand, WithinArgs};
 pub(crate) use daemon::{DaemonCommand, Level, LogsArgs, ServiceManager};
 pub(crate) use docs::{DocsArgs, DocsCommand};
+pub(crate) use engine::{EngineAddArgs, EngineCommand};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 use groups::meant_by;
 pub(crate) use journal::{JournalCommand, JournalFormat};
@@ -307,6 +313,9 @@ PostToolUse, Notification, Stop and SessionEnd:
     /// What was learned: remember it, find it again, set it right.
     #[command(subcommand)]
     Kb(KbCommand),
+    /// The agent CLIs: which there are, by what each is driven; add one.
+    #[command(subcommand)]
+    Engine(EngineCommand),
     /// Models that run on this machine.
     #[command(subcommand)]
     Model(ModelCommand),

@@ -32,8 +32,15 @@ fn manager_by(program: &Path, dpkg_lists: &Path) -> Option<PackageManager> {
     if let Some(package) = npm_package(program) {
         return Some(PackageManager {
             name: "npm",
-            upgrade: format!("npm install --global {package}@latest"),
+            upgrade: format!("npm install --global ./{}-VERSION.tgz", file_name(&package)),
             remove: format!("npm uninstall --global {package}"),
+        });
+    }
+    if let Some(package) = cargo_package(program) {
+        return Some(PackageManager {
+            name: "cargo",
+            upgrade: "cargo install --path crates/cli".to_owned(),
+            remove: format!("cargo uninstall {package}"),
         });
     }
     let has = |folder: &str| program.components().any(|part| part.as_os_str() == folder);
@@ -52,6 +59,11 @@ fn manager_by(program: &Path, dpkg_lists: &Path) -> Option<PackageManager> {
     })
 }
 
+/// What npm calls the file of a package: `@me/missiond` is `me-missiond`.
+fn file_name(package: &str) -> String {
+    package.trim_start_matches('@').replace('/', "-")
+}
+
 /// The name of a package is the folder in `node_modules`, or two of them with a scope.
 fn npm_package(program: &Path) -> Option<String> {
     let mut parts = program.components().filter_map(|part| match part {
@@ -65,6 +77,16 @@ fn npm_package(program: &Path) -> Option<String> {
     } else {
         Some(first.to_owned())
     }
+}
+
+/// What `cargo install` has put there: it keeps a list beside the folder of its programs.
+fn cargo_package(program: &Path) -> Option<&'static str> {
+    let bin = program.parent().filter(|folder| folder.ends_with("bin"))?;
+    let list = fs::read_to_string(bin.parent()?.join(".crates.toml")).ok()?;
+    let package = "mission";
+    let begins = format!("\"{package} ");
+    let is_listed = list.lines().any(|line| line.trim().starts_with(&begins));
+    is_listed.then_some(package)
 }
 
 fn dpkg_package(program: &Path, lists: &Path) -> Option<String> {
@@ -115,6 +137,17 @@ mod tests {
             let found = manager_by(Path::new(program), lists.path()).unwrap();
             assert_eq!((found.name, found.remove.as_str()), (manager, remove));
         }
+        let cargo = lists.path().join("cargo");
+        fs::create_dir_all(cargo.join("bin")).unwrap();
+        let program = cargo.join("bin/mission");
+        assert_eq!(manager_by(&program, lists.path()), None);
+        fs::write(
+            cargo.join(".crates.toml"),
+            "[v1]\n\"mission 0.2.0 (path+file:///src/crates/cli)\" = [\"mission\"]\n",
+        )
+        .unwrap();
+        let found = manager_by(&program, lists.path()).unwrap();
+        assert_eq!(found.remove, "cargo uninstall mission");
         for own in [
             "/usr/bin/mission2",
             "/usr/local/bin/mission",

@@ -10,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::autopilot::check_slots;
 use crate::keys::InvalidValue;
+use crate::meant::meant_key;
 use crate::{Config, KEYS};
 
 /// Why a configuration is refused.
@@ -131,16 +132,15 @@ fn check_table(
             DeValue::Table(inner) if is_section => check_table(&section, inner, offsets)?,
             DeValue::Table(_) => {
                 let sections = KEYS.iter().filter_map(|spec| spec.key.rsplit_once('.'));
-                let sections = sections.map(|(section, _)| section);
-                return Err(wrong(unknown("section", &key, sections)));
+                let nearest = nearest_name(&key, sections.map(|(section, _)| section));
+                return Err(wrong(unknown("section", &key, nearest)));
             }
             _ if is_section => {
                 return Err(wrong(format!("`{key}` is a section, not a value")));
             }
             value => {
                 let Some(spec) = KEYS.iter().find(|spec| spec.key == key) else {
-                    let keys = KEYS.iter().map(|spec| spec.key);
-                    return Err(wrong(unknown("key", &key, keys)));
+                    return Err(wrong(unknown("key", &key, meant_key(&key))));
                 };
                 let checked = spec.check(value);
                 checked.map_err(|message| wrong(format!("`{key}` {message}")))?;
@@ -151,8 +151,8 @@ fn check_table(
     Ok(())
 }
 
-fn unknown(what: &str, given: &str, known: impl Iterator<Item = &'static str>) -> String {
-    match nearest_name(given, known) {
+fn unknown(what: &str, given: &str, nearest: Option<&str>) -> String {
+    match nearest {
         Some(name) => format!("unknown {what} `{given}`; did you mean `{name}`?"),
         None => format!("unknown {what} `{given}`; `mission config keys` lists those that exist"),
     }

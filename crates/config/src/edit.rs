@@ -8,10 +8,10 @@
 use std::ops::Range;
 use std::path::Path;
 
-use missiond_core::nearest_name;
 use serde_json::Value as Json;
 use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
+use crate::meant::meant_key;
 use crate::{Config, ConfigError, KEYS};
 
 /// Why a change is not made.
@@ -93,7 +93,7 @@ fn unknown(key: &str) -> String {
     if is_section(key) {
         return format!("`{given}` is a section, not a value");
     }
-    match nearest_name(&given, KEYS.iter().map(|spec| spec.key)) {
+    match meant_key(&given) {
         Some(name) => format!("unknown key `{given}`; did you mean `{name}`?"),
         None => format!("unknown key `{given}`; `mission config keys` lists those that exist"),
     }

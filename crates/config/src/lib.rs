@@ -24,6 +24,7 @@ mod keys;
 mod keys_tests;
 mod knowledge;
 mod mcp;
+mod meant;
 mod quiet_hours;
 mod upgrade;
 mod usage;
@@ -45,7 +46,7 @@ pub use daemon::{
 pub use diagnose::ConfigError;
 use edit::written;
 pub use edit::{EditError, change, set, shown, value_at};
-pub use engines::EnginesConfig;
+pub use engines::{AddedEngine, EnginesConfig};
 pub use http::HttpConfig;
 pub use keys::{KeySpec, Range, Reload};
 pub use knowledge::{EmbeddingProvider, KnowledgeConfig, SearchConfig};

@@ -127,12 +127,16 @@ pub(crate) fn agent_error(error: &Value, limits: &Limits) -> AgentError {
     let sort = ["errorKind", "codex_error_info", "errorName", "code"]
         .iter()
         .find_map(|name| data[name].as_str());
+    let message = error["message"].as_str().unwrap_or("no message");
+    // Some have only the words of JSON-RPC there, and their own beside it.
+    let details = data["details"].as_str();
+    let message = match details.filter(|_| message == "Internal error") {
+        Some(details) => format!("{message}: {details}"),
+        None => message.to_owned(),
+    };
     AgentError {
         code: error["code"].as_i64(),
-        message: Clipped::new(
-            error["message"].as_str().unwrap_or("no message"),
-            limits.raw,
-        ),
+        message: Clipped::new(&message, limits.raw),
         sort: sort.map(|sort| Clipped::new(sort, 64)),
         data: (!data.is_null()).then(|| Clipped::new(&data.to_string(), limits.raw)),
     }

@@ -8,6 +8,7 @@
 //! A page is Markdown; [`render_html`] and [`render_terminal`] show it, [`find`] takes
 //! what people call it, and [`search`] looks through the sections of all.
 
+mod examples;
 mod find;
 mod html;
 mod key_page;

@@ -6,6 +6,7 @@ use missiond_api::{CATALOGUE, Cost, DEFAULT_TOOLS, Effect, OperationSpec, Reach}
 use missiond_core::DocKind;
 use serde_json::{Value, json};
 
+use crate::examples::example;
 use crate::markdown::in_cell;
 use crate::pages::{Mentions, Page};
 use crate::schema::{Field, Presence, Schema};
@@ -62,7 +63,7 @@ fn markdown(spec: &OperationSpec) -> String {
     }
     page.push_str("\n## Result\n\n");
     results(&Schema::of(&result).fields(), &mut page);
-    calls(spec, &Schema::of(&params).example(), &mut page);
+    calls(spec, &example(spec.name), &mut page);
     let beside: Vec<_> = CATALOGUE
         .iter()
         .filter(|other| other.toolset == spec.toolset && other.name != spec.name)

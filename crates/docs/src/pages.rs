@@ -17,6 +17,9 @@ pub(crate) const INDEX: &str = "docs/README.md";
 
 pub(crate) const CHANGELOG: &str = "CHANGELOG.md";
 
+/// The page of all commands, which is printed from their declaration.
+pub(crate) const COMMANDS: &str = "docs/reference/commands.md";
+
 /// One page.
 #[derive(Debug)]
 pub struct Page {

@@ -1,7 +1,7 @@
 //! A JSON Schema as the rows of a table: each field with its type, its limits, and
 //! what is said of it where it is declared.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 /// Where a schema lists what else may be or must be.
 const ALTERNATIVES: [&str; 3] = ["anyOf", "oneOf", "allOf"];
@@ -78,11 +78,6 @@ impl<'a> Schema<'a> {
         let mut fields = Vec::new();
         self.collect(self.root, "", &mut Vec::new(), &mut fields);
         fields
-    }
-
-    /// The smallest object that has all that must be given.
-    pub(crate) fn example(self) -> Value {
-        self.example_of(self.root, "", 0)
     }
 
     fn collect(
@@ -235,48 +230,6 @@ impl<'a> Schema<'a> {
         whole.words = kinds.join(" or ");
         whole
     }
-
-    fn example_of(self, schema: &'a Value, name: &str, depth: usize) -> Value {
-        if depth > DEPTH {
-            return Value::Null;
-        }
-        if let Some(definition) = self.definition(schema) {
-            return self.example_of(definition, name, depth + 1);
-        }
-        if let Some(first) = options(schema).first()
-            && schema.get("properties").is_none()
-        {
-            return self.example_of(first, name, depth + 1);
-        }
-        if let Some(word) = schema.get("const") {
-            return word.clone();
-        }
-        if let Some(word) = schema.get("enum").and_then(|words| words.get(0)) {
-            return word.clone();
-        }
-        match type_of(schema) {
-            Some("array") => match schema.get("items") {
-                Some(items) => json!([self.example_of(items, name, depth + 1)]),
-                None => json!([]),
-            },
-            Some("object") => {
-                let required = properties(schema)
-                    .into_iter()
-                    .filter(|(.., required)| *required);
-                let fields = required.map(|(name, schema, _)| {
-                    (name.to_owned(), self.example_of(schema, name, depth + 1))
-                });
-                Value::Object(fields.collect::<Map<_, _>>())
-            }
-            Some("integer" | "number") => {
-                let least = schema.get("minimum").cloned();
-                least.unwrap_or_else(|| json!(1))
-            }
-            Some("boolean") => json!(true),
-            // A name in capitals is to be replaced, as in the help of a command.
-            _ => json!(name.to_uppercase()),
-        }
-    }
 }
 
 impl<'a> Shape<'a> {
@@ -394,6 +347,8 @@ fn range(schema: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -460,10 +415,6 @@ mod tests {
                     ""
                 ),
             ]
-        );
-        assert_eq!(
-            schema.example(),
-            json!({"checks": [{"run": "RUN"}], "name": "NAME"})
         );
     }
 }

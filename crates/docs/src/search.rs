@@ -1,8 +1,9 @@
 //! Finding the section that answers.
 //!
 //! Pages that are called exactly what is looked for come first: operations, keys, then
-//! pages by path, name and title. For a name with `_` or `.` in it those that begin with
-//! it follow. Then come sections by BM25, with the words of knowledge (stems, names
+//! pages by path, name and title. Words are a name too (`board add`, `max agents`), and a
+//! command is the section of it. For a name with `_` or `.` in it those that begin with it
+//! follow. Then come sections by BM25, with the words of knowledge (stems, names
 //! whole and in parts) and its index; a word of a heading counts more than one of the
 //! text. The last word may be a beginning: what it may become counts less than what was
 //! written. The same query always has the same answer.
@@ -17,7 +18,7 @@ use missiond_knowledge::snippet::snippet;
 use missiond_knowledge::tokens::{TermKind, Token, plain, tokens};
 
 use crate::markdown::{self, Section};
-use crate::pages::{CHANGELOG, INDEX as INDEX_FILE, Page, pages};
+use crate::pages::{CHANGELOG, COMMANDS, INDEX as INDEX_FILE, Page, pages};
 
 /// Words of an excerpt.
 const EXCERPT: usize = 28;
@@ -26,11 +27,16 @@ const EXCERPT: usize = 28;
 const HEADING: f32 = 4.0;
 const TITLE: f32 = 3.0;
 const SUMMARY: f32 = 2.0;
-/// Pages of operations and keys are many and repeat each other's words; the changelog and
-/// the list of pages name everything and explain nothing. In their texts a word counts
+/// Pages of operations and keys are many and repeat each other's words, as the commands do;
+/// the changelog and the list of pages name everything and explain nothing. In their texts a word counts
 /// this much.
 const LESSER: f32 = 0.5;
-const LESSER_PAGES: [&str; 2] = [CHANGELOG, INDEX_FILE];
+const LESSER_PAGES: [&str; 3] = [CHANGELOG, COMMANDS, INDEX_FILE];
+/// Its sections are short and each is headed by its words, so that they would stand before
+/// every page that explains.
+const OF_COMMANDS: f32 = 0.1;
+/// What every command begins with.
+const PROGRAM: &str = "mission ";
 /// A last word of fewer letters is the beginning of too much.
 const SHORTEST_BEGINNING: usize = 3;
 /// So many words that begin as the last one are looked for, the most frequent.
@@ -62,6 +68,12 @@ pub fn search(query: &str, limit: usize) -> Vec<DocHit> {
     query.retain(|token| token.kind != TermKind::Filler);
     query.extend(endings);
     let mut hits: Vec<&Found> = Vec::new();
+    if name.starts_with(PROGRAM) {
+        let is_it = |found: &&Found| {
+            found.page.file == COMMANDS && plain(&found.section.heading.text) == name
+        };
+        hits.extend(index.sections.iter().find(is_it));
+    }
     for page in named(&name) {
         let whole = index
             .sections
@@ -99,8 +111,20 @@ fn named(name: &str) -> Vec<&'static Page> {
     if name.is_empty() {
         return Vec::new();
     }
+    // As people say it: `board add`, `autopilot max agents`.
+    let joined = name.replace([' ', '-', '.'], "_");
+    let is_called = |page: &Page| {
+        let own = page.name.unwrap_or_default();
+        own == name || (joined.contains('_') && own.replace('.', "_") == joined)
+    };
+    // A key without its section, if that says enough to be one.
+    let is_last_part = |page: &Page| {
+        let last = page.name.and_then(|own| own.rsplit_once('.'));
+        joined.contains('_') && last.is_some_and(|(_, last)| last == joined)
+    };
     let rank = |page: &Page| match page.kind {
-        DocKind::Operation | DocKind::Key if page.name == Some(name) => Some(0),
+        DocKind::Operation | DocKind::Key if is_called(page) => Some(0),
+        DocKind::Key if is_last_part(page) => Some(1),
         _ if page.path == name => Some(1),
         DocKind::Operation | DocKind::Key
             if name.contains(['_', '.']) && page.title.starts_with(name) =>
@@ -144,6 +168,11 @@ impl Index {
         let mut terms = TermWeights::default();
         let is_lesser = page.name.is_some() || LESSER_PAGES.contains(&page.file.as_str());
         let text_counts = if is_lesser { LESSER } else { 1.0 };
+        let of_page = if page.file == COMMANDS {
+            OF_COMMANDS
+        } else {
+            1.0
+        };
         let is_top = section.heading.level == 1;
         let summary = if is_top { page.summary.as_str() } else { "" };
         for (text, counts) in [
@@ -166,7 +195,7 @@ impl Index {
             for word in found.iter().filter(|token| token.kind == TermKind::Word) {
                 *self.words.entry(word.term.clone()).or_default() += 1;
             }
-            terms.add(&found, counts);
+            terms.add(&found, counts * of_page);
         }
         // Documents are numbered in the order in which they are added.
         self.index.add(terms);

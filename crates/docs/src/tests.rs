@@ -44,6 +44,22 @@ fn the_exact_name_of_an_operation_or_a_key_has_its_page_first() {
         if name.contains(['_', '.']) {
             assert_eq!(find(name).unwrap().path, path);
         }
+        // As people type it: in words, and a key without its section.
+        let words = name.replace(['_', '.'], " ");
+        assert_eq!(search(&words, 1)[0].path, path, "{words}");
+        let last = name.rsplit('.').next().unwrap();
+        if last.contains('_') {
+            let first = &search(last, 1)[0].path;
+            assert!(first.ends_with(last), "{last}: {first}");
+        }
+    }
+    for (command, anchor) in [
+        ("mission task add", "mission-task-add"),
+        ("Mission upgrade", "mission-upgrade"),
+    ] {
+        let first = &search(command, 1)[0];
+        assert_eq!(first.path, "reference/commands");
+        assert_eq!(first.anchor, anchor);
     }
     for page in pages() {
         assert_eq!(search(&page.path, 1)[0].path, page.path);

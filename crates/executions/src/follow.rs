@@ -152,6 +152,11 @@ impl Follow {
                 confidence,
                 reason,
             } => {
+                // What it follows from comes first: a turn that is on record as begun
+                // after its words would look like one that says nothing.
+                if self.protocol.is_some() {
+                    self.read_transcript().await?;
+                }
                 let controller = protocol::controller(self.protocol.as_ref());
                 let seen = facts::of_reading(seq, state, confidence, &reason, controller);
                 self.run.observe(seen).await?;

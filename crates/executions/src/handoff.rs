@@ -237,7 +237,8 @@ impl Context {
         let (transport, owner) = run
             .journal()
             .peek(|state| (state.transport, state.owner.entity))?;
-        let adapter = adapter(&run.engine);
+        let engines = self.config.borrow().engines.clone();
+        let adapter = start::adapter_of(&run.engine, &engines);
         let places = self.places_file(id);
         let environment = read_places(&places).await?;
         let path = environment.get("PATH").map_or("", String::as_str);

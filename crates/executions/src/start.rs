@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use missiond_adapters::{
-    Adapter, Conversation, ConversationId, DetectError, Equipment, HookCommand, Launch, LaunchPlan,
-    McpServer, PermissionMode, PlanError, PlannedFile, ProgramSource, StartupDialog, adapter,
-    find_program, known_engines,
+    AcpAgent, Adapter, Conversation, ConversationId, DetectError, Drive, Equipment, HookCommand,
+    Launch, LaunchPlan, McpServer, PermissionMode, PlanError, PlannedFile, ProgramSource,
+    StartupDialog, adapter, find_program, known_engines,
 };
 use missiond_api::EXECUTION_VARIABLE;
+use missiond_config::EnginesConfig;
 use missiond_context::own_words;
 use missiond_core::{
     BoardTaskId, CliEngine, Controller, Event, ExecutionId, SlotId, SlotName, TraceContext,
@@ -125,10 +126,8 @@ impl Executions {
                 ExecutionLookup::Ended => return Err(ExecutionError::NotRunning { execution }),
             }
         }
-        let mut new = new;
-        let by_default = self.context.config.borrow().engines.controller(&new.engine);
-        new.controller.get_or_insert(by_default);
-        let prepared = self.context.prepare(new)?;
+        let engines = self.context.config.borrow().engines.clone();
+        let prepared = self.context.prepare(new, &engines)?;
         let header = prepared.header.clone();
         let dialogs = prepared.dialogs.clone();
         let (journals, policy) = (
@@ -164,7 +163,11 @@ impl Executions {
 }
 
 impl Context {
-    fn prepare(&self, new: NewExecution) -> Result<Prepared, ExecutionError> {
+    fn prepare(
+        &self,
+        new: NewExecution,
+        engines: &EnginesConfig,
+    ) -> Result<Prepared, ExecutionError> {
         let (id, slot) = match new.identity {
             Identity::Fresh => (ExecutionId::generate(), SlotId::generate()),
             Identity::Given { execution, slot } => (execution, slot),
@@ -183,9 +186,12 @@ impl Context {
             env.entry("MISSION_HOME".to_owned()).or_insert(home);
         }
         let environment = program_environment(&env);
-        let adapter = adapter(&new.engine);
+        let adapter = adapter_of(&new.engine, engines);
         let path = environment.get("PATH").map_or("", String::as_str);
-        let controller = new.controller.unwrap_or(Controller::Terminal);
+        let controller = new.controller.unwrap_or_else(|| {
+            let configured = engines.controller(&new.engine);
+            controller(&*adapter, configured, new.signals, &new.args, path)
+        });
         let choices = LaunchChoices {
             controller,
             args: new.args.clone(),
@@ -415,6 +421,39 @@ pub(super) fn own_server(
         args: vec!["hook".to_owned(), access],
     };
     Ok((server, hooks))
+}
+
+/// The adapter of an engine, which may be one of the configuration.
+pub(super) fn adapter_of(engine: &CliEngine, engines: &EnginesConfig) -> Box<dyn Adapter> {
+    match engines.added(engine) {
+        Some(added) => Box::new(AcpAgent {
+            engine: engine.clone(),
+            command: added.command.clone(),
+            args: added.args.clone(),
+            env: added.env.clone(),
+        }),
+        None => adapter(engine),
+    }
+}
+
+/// Who drives an agent whose run does not say it: as the configuration does, or as is
+/// proven. What only a terminal can do is not taken from somebody who asked for it.
+fn controller(
+    adapter: &dyn Adapter,
+    configured: Option<Controller>,
+    signals: Option<Transport>,
+    args: &[String],
+    path: &str,
+) -> Controller {
+    let drive = Drive::of(adapter, configured, path);
+    let offer = adapter.structured();
+    // A program beside the CLI does not know the options of the CLI.
+    let is_beside = offer.is_some_and(|offer| offer.program != adapter.program());
+    let needs_terminal = signals == Some(Transport::Marker) || (is_beside && !args.is_empty());
+    if configured.is_none() && needs_terminal {
+        return Controller::Terminal;
+    }
+    drive.by
 }
 
 /// The program and what of the arguments is left for it.

@@ -16,10 +16,12 @@ use missiond_api::operations::attention::{
     QuestionAnswerParams, QuestionAnswerResult, QuestionDismiss, QuestionDismissParams,
     QuestionList, QuestionListParams, QuestionPage, QuestionResult,
 };
+use missiond_api::operations::autopilot::AutopilotMode;
 use missiond_attention::permissions::{Grant, GrantFor, KnownRule, RuleSource, path_base};
 use missiond_attention::questions::QuestionError;
 use missiond_core::{CliEngine, ExecutionId, Question, QuestionOrigin, Text};
 use missiond_guard::permissions::{Argument, Effect, Pattern, Request, Rule, Scope};
+use missiond_store::autopilot;
 use missiond_store::board::live_attempts;
 use missiond_store::permissions;
 use missiond_store::questions::QuestionFilter;
@@ -28,6 +30,9 @@ use crate::call::{Asker, Call, Operations, of_store};
 
 // What the schema says of a pattern is what the guard checks.
 const _: () = assert!(MAX_PATTERN == Pattern::MAX_CHARS);
+
+/// The answer that ends a task.
+const GIVE_UP: &str = "give up";
 
 /// The tools whose argument is a line for a shell.
 const SHELL_TOOLS: [&str; 3] = ["bash", "run", "shell"];
@@ -105,9 +110,32 @@ async fn answer(
         }
     };
     Ok(QuestionAnswerResult {
+        held_by: held_by(&call, &answered).await?,
         question: answered,
         rule: granted.map(|number| format!("P-{number}")),
     })
+}
+
+/// The mode of the autopilot, where an answer about a task waits for another: it begins
+/// the next attempt, and who asked is no longer at work. To give a task up needs nobody.
+async fn held_by(call: &Call, answered: &Question) -> Result<Option<AutopilotMode>, ApiError> {
+    let gives_up = answered.answer.as_deref() == Some(GIVE_UP);
+    if answered.task.is_none() || gives_up {
+        return Ok(None);
+    }
+    let asker = answered.origin.execution();
+    let read = call.daemon.db.read(move |tx| {
+        Box::pin(async move {
+            let live = live_attempts(tx).await?;
+            let works = live
+                .iter()
+                .any(|one| one.execution.is_some() && one.execution == asker);
+            Ok((works, autopilot::mode(tx).await?.mode))
+        })
+    });
+    let (works, name) = read.await.map_err(|error| of_store(&error))?;
+    let mode = crate::autopilot::mode(&name);
+    Ok((!works && mode != AutopilotMode::Running).then_some(mode))
 }
 
 async fn dismiss(call: Call, params: QuestionDismissParams) -> Result<QuestionResult, ApiError> {

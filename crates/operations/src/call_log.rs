@@ -72,7 +72,8 @@ impl CallLog {
             tracing::info!(calls = left_out, "calls not logged: too many at once");
         }
         let (tool, client_id) = (line.tool.as_str(), line.client.as_str());
-        let duration_ms = took.as_secs_f64() * 1000.0;
+        // To the microsecond: what a float has behind that says nothing.
+        let duration_ms = took.as_micros() as f64 / 1000.0;
         let (success, error) = (error.is_none(), error.map(tracing::field::debug));
         match line.level {
             Level::INFO => {

@@ -10,6 +10,7 @@ mod lines;
 mod words;
 
 use missiond_api::ApiError;
+use missiond_api::operations::autopilot::AutopilotMode;
 use missiond_api::operations::observe::{Cost, UsedTokens};
 use missiond_api::operations::overview::{
     Overview, OverviewKind, OverviewLine, OverviewParams, OverviewReport, OverviewSeen,
@@ -43,23 +44,26 @@ async fn show(call: Call, params: OverviewParams) -> Result<OverviewReport, ApiE
     }
     let mut needs_you = Vec::new();
     let mut working = Vec::new();
+    let mut idle = Vec::new();
     let mut terminals = Vec::new();
     let mut finished = Vec::new();
+    let mode = crate::autopilot::mode(&facts.rows.mode.mode);
     for line in all {
-        match group(line.kind) {
+        match group(&line, mode) {
             Group::NeedsYou => needs_you.push(line),
             Group::Working => working.push(line),
+            Group::Idle => idle.push(line),
             Group::Terminals => terminals.push(line),
             Group::Finished => finished.push(line),
         }
     }
     needs_you.sort_by_key(|line: &OverviewLine| (urgency(line), line.since, line.task));
-    for lines in [&mut working, &mut terminals] {
+    for lines in [&mut working, &mut idle, &mut terminals] {
         lines.sort_by_key(|line: &OverviewLine| std::cmp::Reverse((line.started_at, line.task)));
     }
     finished.sort_by_key(|line: &OverviewLine| std::cmp::Reverse((line.ended_at, line.task)));
     let mut left_out = facts.finished_beyond;
-    for lines in [&mut working, &mut terminals, &mut finished] {
+    for lines in [&mut working, &mut idle, &mut terminals, &mut finished] {
         left_out += cut(lines, limit);
     }
     let mut tokens_today = UsedTokens::default();
@@ -73,7 +77,7 @@ async fn show(call: Call, params: OverviewParams) -> Result<OverviewReport, ApiE
     }
     Ok(OverviewReport {
         at: facts.now,
-        autopilot: crate::autopilot::mode(&facts.rows.mode.mode),
+        autopilot: mode,
         agents: u32::try_from(facts.rows.live.len()).unwrap_or(u32::MAX),
         max_agents: config.autopilot.max_agents,
         ready: facts.rows.open.ready,
@@ -81,6 +85,7 @@ async fn show(call: Call, params: OverviewParams) -> Result<OverviewReport, ApiE
         needs_you,
         incidents: facts.rows.incidents,
         working,
+        idle,
         terminals,
         finished,
         left_out,
@@ -106,20 +111,27 @@ async fn seen(call: Call, params: OverviewSeenParams) -> Result<OverviewSeenResu
 enum Group {
     NeedsYou,
     Working,
+    Idle,
     Terminals,
     Finished,
 }
 
-const fn group(kind: OverviewKind) -> Group {
-    match kind {
+const fn group(line: &OverviewLine, mode: AutopilotMode) -> Group {
+    match line.kind {
         OverviewKind::Asks
         | OverviewKind::Error
         | OverviewKind::Question
         | OverviewKind::Review
         | OverviewKind::Blocked => Group::NeedsYou,
-        OverviewKind::Works | OverviewKind::Idle | OverviewKind::Checks | OverviewKind::Waits => {
+        // Between two turns of a task the autopilot is about to go on, while it does.
+        OverviewKind::Idle
+            if line.holds_place
+                && matches!(mode, AutopilotMode::Running | AutopilotMode::Draining) =>
+        {
             Group::Working
         }
+        OverviewKind::Idle => Group::Idle,
+        OverviewKind::Works | OverviewKind::Checks | OverviewKind::Waits => Group::Working,
         OverviewKind::Terminal => Group::Terminals,
         OverviewKind::Done
         | OverviewKind::Failed

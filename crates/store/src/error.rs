@@ -36,6 +36,11 @@ pub enum StoreError {
     )]
     Newer { found: i64, known: i64 },
     #[error(
+        "the database cannot be used now: its schema is older than this missiond's ({missing} is \
+         missing): start the daemon once"
+    )]
+    Older { missing: String },
+    #[error(
         "schema version {version} ({name}) of this database was made from other migration text \
          than this missiond has: install the missiond that made it, or restore a backup"
     )]
@@ -85,7 +90,7 @@ impl StoreError {
                 ErrorCode::InvalidConfig
             }
             Self::Newer { .. } | Self::ChecksumMismatch { .. } => ErrorCode::VersionMismatch,
-            Self::Unavailable { .. } => ErrorCode::StorageUnavailable,
+            Self::Unavailable { .. } | Self::Older { .. } => ErrorCode::StorageUnavailable,
             Self::Busy { .. } => ErrorCode::Busy,
             Self::StaleLease { .. } => ErrorCode::StaleLease,
             Self::NotFound { .. } => ErrorCode::NotFound,

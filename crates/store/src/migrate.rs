@@ -118,11 +118,8 @@ pub(crate) fn pending<'m>(
 pub(crate) fn nothing_pending(applied: &[Row], known: &[Migration]) -> Result<(), StoreError> {
     match pending(applied, known)?.first() {
         None => Ok(()),
-        Some(next) => Err(StoreError::Unavailable {
-            detail: format!(
-                "its schema is older than this missiond's ({} is missing): start the daemon once",
-                next.name
-            ),
+        Some(next) => Err(StoreError::Older {
+            missing: next.name.to_owned(),
         }),
     }
 }

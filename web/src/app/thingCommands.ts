@@ -94,6 +94,7 @@ export function useThingCommands(typed: string): ThingCommand[] {
 const linesOf = (overview: OverviewReport | undefined): OverviewLine[] => [
   ...(overview?.needs_you ?? []),
   ...(overview?.working ?? []),
+  ...(overview?.idle ?? []),
 ];
 
 /** An agent that runs and can be told something. */

@@ -1,7 +1,7 @@
 // What can be done with a question: each answer that is offered, words, an answer
 // that holds for longer, and dismissing it.
 
-import type { GrantScope, Question } from "../generated/operations";
+import type { AutopilotMode, GrantScope, Question } from "../generated/operations";
 import { type Command, perform } from "../parts/command";
 import { say } from "../parts/toasts";
 import { asked, choicesOf } from "./asked";
@@ -29,9 +29,20 @@ export function questionCommands(question: Question): Command[] {
 }
 
 export const answerQuestion = (question: string, answer: string): Promise<boolean> =>
-  perform("question_answer", { question, answer, by: "person" }, ({ question: now }) =>
-    say(`Q-${now.number}: ${now.answer ?? "answered"}`),
+  perform("question_answer", { question, answer, by: "person" }, ({ question: now, held_by }) =>
+    say(`Q-${now.number}: ${now.answer ?? "answered"}${held_by && now.task ? `. ${heldBack(now.task, held_by)}` : ""}`),
   );
+
+const STOPPED: Record<AutopilotMode, string> = {
+  running: "on",
+  paused: "paused",
+  draining: "finishing what runs",
+  stopped: "stopped",
+};
+
+/** Why nobody acts on an answer yet. */
+const heldBack = (task: string, mode: AutopilotMode) =>
+  `The autopilot is ${STOPPED[mode]}: nobody goes on with ${task} until it runs again.`;
 
 /** The option that allows it, where a permission can be given for longer. */
 export function allowedForLonger({ origin }: Question): string | undefined {

@@ -48,7 +48,7 @@ export const useReady = () => useOperation("board_ready", { limit: 200 });
 export function useWork(): Map<string, OverviewLine> {
   const overview = useOverview();
   return useMemo(() => {
-    const lines = [...(overview.data?.needs_you ?? []), ...(overview.data?.working ?? [])];
+    const lines = [...(overview.data?.needs_you ?? []), ...(overview.data?.working ?? []), ...(overview.data?.idle ?? [])];
     return new Map(lines.flatMap((line) => (line.task ? [[line.task, line] as const] : [])));
   }, [overview.data]);
 }

@@ -154,6 +154,14 @@ function Groups({ report, entries, project }: { report: OverviewReport; entries:
         </h2>
         {entries.working.length === 0 ? <NobodyWorks report={report} /> : rows(entries.working)}
       </section>
+      {entries.idle.length > 0 ? (
+        <section className="now-group" aria-labelledby="now-idle" data-group="idle">
+          <h2 id="now-idle">
+            Idle <span className="quiet">{entries.idle.length}</span>
+          </h2>
+          {rows(entries.idle)}
+        </section>
+      ) : null}
       {entries.finished.length > 0 ? (
         <section className="now-group" aria-labelledby="now-finished" data-group="finished">
           <h2 id="now-finished">
@@ -208,7 +216,7 @@ function NobodyWorks({ report }: { report: OverviewReport }) {
         ? "The autopilot is about to start the next task."
         : "No task is ready to start."
       : report.ready > 0
-        ? `${report.ready} ${report.ready === 1 ? "task is" : "tasks are"} ready. Switch the autopilot on to start.`
+        ? `${report.ready} ${report.ready === 1 ? "task waits" : "tasks wait"} for an agent. Switch the autopilot on to start.`
         : "The autopilot is off.";
   return (
     <p className="now-none">

@@ -38,7 +38,7 @@ export function useQuestion(number: number): Question | undefined {
   return data;
 }
 
-export type Group = "needs" | "working" | "finished" | "terminals";
+export type Group = "needs" | "working" | "idle" | "finished" | "terminals";
 
 export type Entry =
   | { kind: "line"; key: string; group: Group; line: OverviewLine }
@@ -66,6 +66,8 @@ const orderOf = (entry: Entry): number => ORDER.indexOf(entry.kind === "incident
 export interface Entries {
   needs: Entry[];
   working: Entry[];
+  /** Agents that have ended their turn and wait to be told something. */
+  idle: Entry[];
   finished: Entry[];
   /** Opened by hand, with no agent in them. */
   terminals: Entry[];
@@ -105,10 +107,11 @@ function entriesOf(report: OverviewReport | undefined, before: Known) {
     ...(report?.incidents ?? []).map((incident) => keep({ kind: "incident", key: incident.id, group: "needs", incident })),
   ].sort((a, b) => orderOf(a) - orderOf(b));
   const working = lines("working", report?.working);
+  const idle = lines("idle", report?.idle);
   const finished = lines("finished", report?.finished);
   const terminals = lines("terminals", report?.terminals);
-  const all = [...needs, ...working, ...finished, ...terminals];
-  return { entries: { needs, working, finished, terminals, all }, known };
+  const all = [...needs, ...working, ...idle, ...finished, ...terminals];
+  return { entries: { needs, working, idle, finished, terminals, all }, known };
 }
 
 /** Whether an agent runs that takes messages. */

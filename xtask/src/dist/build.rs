@@ -7,19 +7,30 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::sums::RELEASE_KEY;
 use super::target::Target;
 use crate::run;
 
 /// The profile of `Cargo.toml` that is shipped unless another is asked for.
 pub(super) const PROFILE: &str = "dist";
 
+/// What a program is told of itself when it is built.
+#[derive(Debug)]
+pub(super) struct Facts {
+    /// When its commit was made.
+    pub(super) epoch: u64,
+    /// Which commit it is built from, where that is known.
+    pub(super) commit: Option<String>,
+    /// The public key that its upgrades are verified with.
+    pub(super) key: Option<String>,
+}
+
 /// Builds the program into a target folder; returns where it is.
 pub(super) fn program(
     target: &Target,
     profile: &str,
     folder: &Path,
-    epoch: u64,
-    commit: Option<&str>,
+    facts: &Facts,
 ) -> Result<PathBuf, String> {
     let replaced = replaced_folders(folder)?;
     let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned()];
@@ -42,8 +53,12 @@ pub(super) fn program(
         .arg(folder)
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
         .env("CARGO_INCREMENTAL", "0")
-        .env("SOURCE_DATE_EPOCH", epoch.to_string())
-        .env("MISSION_COMMIT", commit.unwrap_or_default())
+        .env("SOURCE_DATE_EPOCH", facts.epoch.to_string())
+        .env(
+            "MISSION_COMMIT",
+            facts.commit.as_deref().unwrap_or_default(),
+        )
+        .env(RELEASE_KEY, facts.key.as_deref().unwrap_or_default())
         .env(format!("CFLAGS_{triple}"), for_c.join(" "))
         .env_remove("RUSTC_WORKSPACE_WRAPPER");
     if !target.is_this_machine() {

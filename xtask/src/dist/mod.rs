@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use archive::Effort;
+use build::Facts;
 use minisign::SecretKey;
 use options::{Check, Options};
 use package::Files;
@@ -43,8 +44,22 @@ pub(crate) fn dist(arguments: &[String]) -> Result<(), String> {
         // Not `dist`: a build with the profile of that name has its own files there.
         None => target_folder.join("release-files"),
     };
-    let key = options.key.as_deref().map(sums::read_key).transpose()?;
-    let files = make(&options, &target_folder, &out, key.as_ref())?;
+    let secret = options.key.as_deref().map(sums::read_key).transpose()?;
+    let named = std::env::var(sums::RELEASE_KEY).ok();
+    let facts = Facts {
+        epoch: release::epoch()?,
+        commit: release::commit()?,
+        key: sums::release_key(secret.as_ref(), named.as_deref())?,
+    };
+    if facts.key.is_none() {
+        println!(
+            "no release key: this release is not signed, and its `mission upgrade` verifies \
+             checksums alone unless it is told a key; `--key FILE` signs, {} is the public key \
+             of another's signature",
+            sums::RELEASE_KEY
+        );
+    }
+    let files = make(&options, &target_folder, &out, &facts, secret.as_ref())?;
     for (name, size) in &files {
         println!("{:>12}  {}", bytes(*size), out.join(name).display());
     }
@@ -53,7 +68,7 @@ pub(crate) fn dist(arguments: &[String]) -> Result<(), String> {
     }
     let second = target_folder.join("dist-check");
     let again = second.join("packages");
-    make(&options, &second, &again, None)?;
+    make(&options, &second, &again, &facts, None)?;
     let different = differences(&out, &again)?;
     if different.is_empty() {
         println!(
@@ -82,10 +97,10 @@ fn make(
     options: &Options,
     target_folder: &Path,
     out: &Path,
-    key: Option<&SecretKey>,
+    facts: &Facts,
+    secret: Option<&SecretKey>,
 ) -> Result<Files, String> {
-    let epoch = release::epoch()?;
-    let built = programs(options, target_folder, epoch, release::commit()?.as_deref())?;
+    let built = programs(options, target_folder, facts)?;
     let here = Target::of_this_machine()?;
     let Some((_, runs_here)) = built
         .iter()
@@ -95,17 +110,16 @@ fn make(
     };
     let release = step("documents", || {
         let documents = Documents::of(runs_here)?;
-        release(options, epoch, &built, documents)
+        release(options, facts, &built, documents)
     })?;
-    step("packages", || package::package(&release, out, key))
+    step("packages", || package::package(&release, out, secret))
 }
 
 /// The program for each machine it can be built for; what is left out is said.
 fn programs(
     options: &Options,
     target_folder: &Path,
-    epoch: u64,
-    commit: Option<&str>,
+    facts: &Facts,
 ) -> Result<Vec<(&'static Target, PathBuf)>, String> {
     let stripped = |target: &'static Target, binary: &Path| {
         let folder = target_folder.join("dist-stripped");
@@ -124,7 +138,7 @@ fn programs(
             continue;
         }
         let program = step(&format!("program for {}", target.machine), || {
-            build::program(target, &options.profile, target_folder, epoch, commit)
+            build::program(target, &options.profile, target_folder, facts)
         })?;
         built.push(stripped(target, &program)?);
     }
@@ -133,7 +147,7 @@ fn programs(
 
 fn release(
     options: &Options,
-    epoch: u64,
+    facts: &Facts,
     built: &[(&'static Target, PathBuf)],
     documents: Documents,
 ) -> Result<Release, String> {
@@ -164,7 +178,8 @@ fn release(
     Ok(Release {
         version,
         licence: text("license"),
-        epoch,
+        epoch: facts.epoch,
+        key: facts.key.clone(),
         url,
         effort: Effort::Thorough,
         programs,

@@ -1,8 +1,11 @@
 //! A container image as the Open Container Initiative lays one out in files, for every
 //! machine there is a program for. `skopeo copy oci-archive:FILE` and `podman load` take it.
 //!
-//! The image has the program and the few files a program may expect of a system; git,
-//! agents and certificates come from the image that is built on it.
+//! The file names one image, which is a list with one entry for each machine: tools refuse
+//! to choose between several images of a file, and choose a machine by themselves.
+//!
+//! The image has the program and the few files a program may expect of a system; git, a
+//! shell, agents and certificates come from the image that is built on it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,11 +32,12 @@ pub(super) fn archive(release: &Release) -> io::Result<Vec<u8>> {
     for program in &release.programs {
         manifests.push(image(release, program, &mut blobs)?);
     }
-    let index = serde_json::to_vec(&json!({
-        "schemaVersion": 2,
-        "mediaType": "application/vnd.oci.image.index.v1+json",
-        "manifests": manifests,
-    }))?;
+    let list = index(&manifests)?;
+    let mut image = add(&mut blobs, "index.v1+json", list);
+    image["annotations"] = json!({
+        "org.opencontainers.image.ref.name": format!("mission:{}", release.version),
+    });
+    let index = index(&[image])?;
     let mut tree = Tree::default();
     tree.file("oci-layout", br#"{"imageLayoutVersion":"1.0.0"}"#);
     tree.file("index.json", &index);
@@ -41,6 +45,26 @@ pub(super) fn archive(release: &Release) -> io::Result<Vec<u8>> {
         tree.file(path.as_str(), blob);
     }
     tree.tar("", release.epoch)
+}
+
+fn index(manifests: &[Value]) -> io::Result<Vec<u8>> {
+    Ok(serde_json::to_vec(&json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.index.v1+json",
+        "manifests": manifests,
+    }))?)
+}
+
+/// Adds a blob; returns what refers to it.
+fn add(blobs: &mut Vec<(String, Vec<u8>)>, kind: &str, blob: Vec<u8>) -> Value {
+    let digest = digest(&blob);
+    let described = json!({
+        "mediaType": format!("application/vnd.oci.image.{kind}"),
+        "digest": digest,
+        "size": blob.len(),
+    });
+    blobs.push((format!("blobs/{}", digest.replace(':', "/")), blob));
+    described
 }
 
 /// Adds the three blobs of one image; returns what the index says about it.
@@ -52,16 +76,7 @@ fn image(
     let layer = layer(release, program)?;
     let unpacked = digest(&layer);
     let layer = gzip(&layer, release.effort)?;
-    let mut add = |kind: &str, blob: Vec<u8>| {
-        let digest = digest(&blob);
-        let described = json!({
-            "mediaType": format!("application/vnd.oci.image.{kind}"),
-            "digest": digest,
-            "size": blob.len(),
-        });
-        blobs.push((format!("blobs/{}", digest.replace(':', "/")), blob));
-        described
-    };
+    let mut add = |kind: &str, blob: Vec<u8>| add(blobs, kind, blob);
     let layer = add("layer.v1.tar+gzip", layer);
     let created = timestamp(release.epoch);
     let labels = json!({
@@ -93,7 +108,6 @@ fn image(
     });
     let mut manifest = add("manifest.v1+json", serde_json::to_vec(&manifest)?);
     manifest["platform"] = json!({ "architecture": program.target.debian, "os": "linux" });
-    manifest["annotations"] = json!({ "org.opencontainers.image.ref.name": release.version });
     Ok(manifest)
 }
 
@@ -113,8 +127,8 @@ fn layer(release: &Release, program: &Program) -> io::Result<Vec<u8>> {
     tree.tar("", release.epoch)
 }
 
-/// Takes the layer out of an image as a container engine would: from the index to the
-/// manifest to the layer, each checked against its digest.
+/// Takes the layer out of an image as a container engine would: from the index to the list
+/// of machines to the manifest to the layer, each checked against its digest.
 pub(super) fn take_layer(image: &Path, layer: &Path) -> Result<(), String> {
     let file = |path: &Path, error: &io::Error| format!("{}: {error}", path.display());
     let bytes = fs::read(image).map_err(|error| file(image, &error))?;
@@ -143,7 +157,8 @@ pub(super) fn take_layer(image: &Path, layer: &Path) -> Result<(), String> {
         serde_json::from_slice(json).map_err(|error| error.to_string())
     };
     let index = entries.get("index.json").ok_or("the image has no index")?;
-    let manifest = parsed(blob(&parsed(index)?["manifests"][0])?)?;
+    let list = parsed(blob(&parsed(index)?["manifests"][0])?)?;
+    let manifest = parsed(blob(&list["manifests"][0])?)?;
     parsed(blob(&manifest["config"])?)?;
     let content = blob(&manifest["layers"][0])?;
     fs::write(layer, content).map_err(|error| file(layer, &error))

@@ -10,7 +10,7 @@ use minisign::SecretKey;
 use sha2::{Digest, Sha256};
 
 use super::release::{Program, Release};
-use super::sums::{self, SIGNATURE, SUMS};
+use super::sums::{self, PUBLIC_KEY, SIGNATURE, SUMS};
 use super::{at_path, deb, npm, oci, recipes, sbom, tarball};
 
 const FLAKE: &str = "flake.nix";
@@ -71,6 +71,10 @@ pub(super) fn package(
     )?;
     writer.listed(FLAKE.to_owned(), recipes::flake(release, &named).as_bytes())?;
     writer.listed(sbom::name(release), &sbom::document(release)?)?;
+    if let Some(public) = &release.key {
+        let file = sums::public_key_file(public);
+        writer.listed(PUBLIC_KEY.to_owned(), file.as_bytes())?;
+    }
     let list = sums::list(&writer.sums);
     writer.write(SUMS.to_owned(), list.as_bytes())?;
     if let Some(key) = key {

@@ -21,6 +21,8 @@ pub(super) struct Release {
     pub(super) licence: String,
     /// When the commit was made, in seconds since 1970: the time of every file.
     pub(super) epoch: u64,
+    /// The public key that it is signed with, or will be.
+    pub(super) key: Option<String>,
     /// Where the files of this release will be found, without a slash at the end.
     pub(super) url: String,
     pub(super) effort: Effort,

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -14,6 +15,9 @@ use super::at_path;
 use super::release::{Release, timestamp};
 use super::target::Linkage;
 use crate::run;
+
+/// What `web/scripts/packages.ts` writes: the packages that are in the page.
+const PACKAGES: &str = "packages.json";
 
 pub(super) fn name(release: &Release) -> String {
     format!("mission-{}.cdx.json", release.version)
@@ -40,9 +44,13 @@ pub(super) fn document(release: &Release) -> Result<Vec<u8>, String> {
     }
     let (mut components, needs) = crates(&run::output(&mut run::cargo(&arguments))?)?;
     let own = components.remove(0);
-    let lock = run::root().join("web/package-lock.json");
-    let lock = fs::read_to_string(&lock).map_err(|error| at_path(&lock, &error))?;
-    components.extend(page(&lock)?);
+    let web = run::root().join("web");
+    let read = |file: PathBuf| fs::read_to_string(&file).map_err(|error| at_path(&file, &error));
+    // A program that was built without the page has nothing of npm in it.
+    if web.join("dist/index.html").is_file() {
+        let inside = read(web.join("dist").join(PACKAGES))?;
+        components.extend(page(&inside, &read(web.join("package-lock.json"))?)?);
+    }
     components.extend(system(release));
     components.sort_by(|one, other| one.purl.cmp(&other.purl));
     let described: Vec<_> = components.iter().map(Component::described).collect();
@@ -133,33 +141,33 @@ fn crates(tree: &str) -> Result<(Vec<Component>, Needs), String> {
     Ok((components, needs))
 }
 
-/// What the lock file of the page has for more than building and testing it.
-fn page(lock: &str) -> Result<Vec<Component>, String> {
-    let lock: Value = serde_json::from_str(lock).map_err(|error| error.to_string())?;
-    let packages = lock["packages"].as_object().into_iter().flatten();
-    packages
-        // The one without a path is the page itself.
-        .filter(|(path, package)| {
-            let only_built = ["dev", "devOptional"]
-                .iter()
-                .any(|mark| package[mark] == true);
-            !path.is_empty() && !only_built
-        })
-        .map(|(path, package)| {
-            let name = path
-                .rsplit_once("node_modules/")
-                .map_or(path.as_str(), |(_, name)| name);
-            match (package["version"].as_str(), package["license"].as_str()) {
-                (Some(version), Some(licence)) => Ok(Component {
-                    purl: format!("pkg:npm/{}@{version}", name.replace('@', "%40")),
-                    name: name.to_owned(),
-                    version: version.to_owned(),
-                    licence: licence.to_owned(),
-                }),
-                _ => Err(format!(
-                    "{name} has no version or licence in package-lock.json"
-                )),
-            }
+/// What the build of the page found in it, with the licences that the lock file names.
+fn page(inside: &str, lock: &str) -> Result<Vec<Component>, String> {
+    let parsed = |json: &str| -> Result<Value, String> {
+        serde_json::from_str(json).map_err(|error| error.to_string())
+    };
+    let (inside, lock) = (parsed(inside)?, parsed(lock)?);
+    let licence = |name: &str, version: &str| {
+        let packages = lock["packages"].as_object().into_iter().flatten();
+        let mut own = packages.filter(|(path, package)| {
+            let last = path.rsplit_once("node_modules/").map(|(_, last)| last);
+            last == Some(name) && package["version"] == version
+        });
+        own.find_map(|(_, package)| package["license"].as_str())
+    };
+    let inside = inside.as_array().into_iter().flatten();
+    inside
+        .map(|package| {
+            let text = |key: &str| package[key].as_str().unwrap_or_default();
+            let (name, version) = (text("name"), text("version"));
+            let licence = licence(name, version)
+                .ok_or_else(|| format!("{name} {version} has no licence in package-lock.json"))?;
+            Ok(Component {
+                purl: format!("pkg:npm/{}@{version}", name.replace('@', "%40")),
+                name: name.to_owned(),
+                version: version.to_owned(),
+                licence: licence.to_owned(),
+            })
         })
         .collect()
 }
@@ -233,20 +241,27 @@ mod tests {
     }
 
     #[test]
-    fn what_only_builds_the_page_is_not_in_it() {
+    fn what_the_page_holds_is_named_and_what_only_builds_it_is_not() {
+        let inside = json!([
+            { "name": "@scope/name", "version": "1.0.0" },
+            { "name": "b", "version": "2.0.0" },
+        ]);
         let lock = json!({ "packages": {
             "": { "version": "0.0.0" },
             "node_modules/@scope/name": { "version": "1.0.0", "license": "MIT" },
+            "node_modules/b": { "version": "1.0.0", "license": "MIT" },
             "node_modules/a/node_modules/b": { "version": "2.0.0", "license": "ISC" },
+            "node_modules/not-bundled": { "version": "1.0.0", "license": "MIT" },
             "node_modules/vite": { "version": "8.0.0", "license": "MIT", "dev": true },
-            "node_modules/types": { "version": "1.0.0", "license": "MIT", "devOptional": true },
         }});
         assert_eq!(
-            page(&lock.to_string()).unwrap(),
+            page(&inside.to_string(), &lock.to_string()).unwrap(),
             [
                 component("pkg:npm/%40scope/name@1.0.0", "@scope/name", "1.0.0", "MIT"),
                 component("pkg:npm/b@2.0.0", "b", "2.0.0", "ISC"),
             ]
         );
+        let unknown = json!([{ "name": "b", "version": "3.0.0" }]);
+        assert!(page(&unknown.to_string(), &lock.to_string()).is_err());
     }
 }

@@ -18,6 +18,12 @@ use super::at_path;
 pub(super) const SUMS: &str = "SHA256SUMS";
 pub(super) const SIGNATURE: &str = "SHA256SUMS.minisig";
 
+/// The file of the public key, beside the signature.
+pub(super) const PUBLIC_KEY: &str = "missiond.pub";
+
+/// The public key that programs are built with, as the program reads it at build time.
+pub(super) const RELEASE_KEY: &str = "MISSION_RELEASE_KEY";
+
 /// The password of the key, for keys that have one.
 const PASSWORD: &str = "MISSION_SIGNING_PASSWORD";
 
@@ -41,6 +47,41 @@ pub(super) fn read_key(file: &Path) -> Result<SecretKey, String> {
         Err(_) => without_password(&text),
     };
     key.map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// The public key of a release as one line of base64: that of the key it is signed with,
+/// else the one that the environment names, so that who has not the secret one can build
+/// the same bytes. Both must be the same: a program that is built with another key than
+/// its successor is signed with could never be upgraded.
+pub(super) fn release_key(
+    secret: Option<&SecretKey>,
+    named: Option<&str>,
+) -> Result<Option<String>, String> {
+    let named = named.map(str::trim).filter(|named| !named.is_empty());
+    let named = named.map(one_line).transpose()?;
+    let own = secret
+        .map(|secret| PublicKey::from_secret_key(secret).map(|public| public.to_base64()))
+        .transpose()
+        .map_err(|error| format!("the signing key has no public key: {error}"))?;
+    match (own, named) {
+        (Some(own), Some(named)) if own != named => Err(format!(
+            "{RELEASE_KEY} is not the public key of `--key`, which is {own}"
+        )),
+        (own, named) => Ok(own.or(named)),
+    }
+}
+
+/// A key with the comment that minisign writes over it, or alone.
+fn one_line(key: &str) -> Result<String, String> {
+    let line = key.lines().last().unwrap_or_default().trim();
+    PublicKey::from_base64(line)
+        .map(|key| key.to_base64())
+        .map_err(|error| format!("{RELEASE_KEY} is no public key of minisign: {error}"))
+}
+
+/// The file that `minisign -V -p` reads.
+pub(super) fn public_key_file(key: &str) -> String {
+    format!("untrusted comment: the key that releases of mission are signed with\n{key}\n")
 }
 
 /// Not by the crate's own way, which refuses what `minisign -G -W` writes: that leaves
@@ -98,6 +139,23 @@ mod tests {
         );
         public.verify(list.as_bytes(), &signature, false).unwrap();
         assert!(public.verify(b"00  b\n", &signature, false).is_err());
+    }
+
+    #[test]
+    fn a_program_is_built_with_the_key_that_signs_it() {
+        let pair = KeyPair::generate_unencrypted_keypair().unwrap();
+        let other = KeyPair::generate_unencrypted_keypair().unwrap();
+        let public = pair.pk.to_base64();
+        assert_eq!(release_key(None, None).unwrap(), None);
+        assert_eq!(release_key(None, Some(" ")).unwrap(), None);
+        let derived = release_key(Some(&pair.sk), None).unwrap();
+        assert_eq!(derived.as_ref(), Some(&public));
+        let file = public_key_file(&public);
+        assert_eq!(release_key(None, Some(&file)).unwrap(), derived);
+        assert_eq!(release_key(Some(&pair.sk), Some(&public)).unwrap(), derived);
+        assert!(release_key(Some(&other.sk), Some(&public)).is_err());
+        assert!(release_key(None, Some("no key")).is_err());
+        minisign_verify::PublicKey::decode(&file).unwrap();
     }
 
     #[test]

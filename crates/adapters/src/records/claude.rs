@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{
+use super::record::{
     Line, MessageOrigin, Record, RecordBody, Role, microdollars, millis, moment, word, words,
 };
 use crate::claude::outcome_of;

@@ -5,7 +5,9 @@
 
 use serde_json::Value;
 
-use super::{Line, MessageOrigin, Record, RecordBody, RecordMemory, Role, moment, word, words};
+use super::record::{
+    Line, MessageOrigin, Record, RecordBody, RecordMemory, Role, moment, word, words,
+};
 use crate::codex::outcome_of;
 use crate::transcript::{TokenUsage, number};
 

@@ -1,9 +1,7 @@
 //! Copilot CLI: an event a line. What its sub-agents say among themselves stands under
 //! the call that started them and is not the conversation.
 
-use serde_json::Value;
-
-use super::{Line, MessageOrigin, Record, RecordBody, Role, moment, word, words};
+use super::record::{Line, MessageOrigin, Record, RecordBody, Role, moment, word, words};
 use crate::copilot::{outcome_of, usage_of};
 
 pub(super) fn records(line: &Line<'_>) -> Vec<Record> {

@@ -6,7 +6,9 @@
 use missiond_core::ToolOutcome;
 use serde_json::Value;
 
-use super::{Line, MessageOrigin, Record, RecordBody, RecordMemory, Role, moment, word, words};
+use super::record::{
+    Line, MessageOrigin, Record, RecordBody, RecordMemory, Role, moment, word, words,
+};
 use crate::gemini::{CANCELLED, PREAMBLE};
 use crate::transcript::{TokenUsage, number};
 

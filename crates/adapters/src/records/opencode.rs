@@ -1,6 +1,8 @@
 //! OpenCode: parts of messages, each handed out when it is whole.
 
-use super::{Line, MessageOrigin, Record, RecordBody, Role, microdollars, millis, word, words};
+use super::record::{
+    Line, MessageOrigin, Record, RecordBody, Role, microdollars, millis, word, words,
+};
 use crate::opencode::outcome_of;
 use crate::transcript::{TokenUsage, number};
 

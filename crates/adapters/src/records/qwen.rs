@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Line, MessageOrigin, Record, RecordBody, Role, moment, word, words};
+use super::record::{Line, MessageOrigin, Record, RecordBody, Role, moment, word, words};
 use crate::qwen::{outcome_of, usage_of};
 
 pub(super) fn records(line: &Line<'_>) -> Vec<Record> {

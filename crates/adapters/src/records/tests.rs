@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use missiond_core::CliEngine;
 use serde_json::json;
 
+use super::record::*;
 use super::*;
 
 const CLAUDE: &str = include_str!("../../tests/transcripts/claude.jsonl");

@@ -8,6 +8,7 @@ use missiond_core::{QuestionStatus, SlotId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::autopilot::AutopilotMode;
 use super::operations;
 
 operations! {
@@ -126,6 +127,27 @@ pub struct QuestionAnswerResult {
     /// The rule the grant has become.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
+    /// The mode of the autopilot, where it keeps the answer from being acted on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<AutopilotMode>,
+}
+
+impl QuestionAnswerResult {
+    /// That the answer is kept and nobody acts on it yet, and what changes that.
+    #[must_use]
+    pub fn held(&self) -> Option<String> {
+        let task = self.question.task?;
+        let mode = match self.held_by? {
+            AutopilotMode::Running => return None,
+            AutopilotMode::Paused => "paused",
+            AutopilotMode::Draining => "finishing what runs",
+            AutopilotMode::Stopped => "stopped",
+        };
+        Some(format!(
+            "The answer is kept. The autopilot is {mode}, so nobody goes on with {task} until \
+             `mission autopilot resume`."
+        ))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -43,7 +43,8 @@ pub struct OverviewReport {
     /// Agents that hold a place, of how many there are.
     pub agents: u32,
     pub max_agents: u32,
-    /// Tasks that could be worked on, and those that wait for something.
+    /// Tasks that wait for nothing but an agent, and those that wait for something else.
+    /// `board_ready` also counts what limits and places hold back.
     pub ready: u64,
     pub waiting: u64,
     /// Agents that hold a place while they wait come first, then other agents, questions,
@@ -53,6 +54,10 @@ pub struct OverviewReport {
     pub incidents: Vec<Incident>,
     /// The one that began last comes first.
     pub working: Vec<OverviewLine>,
+    /// Agents that have ended their turn and wait to be told something; the one that
+    /// began last comes first.
+    #[serde(default)]
+    pub idle: Vec<OverviewLine>,
     /// Terminals that somebody opened and no agent runs in.
     pub terminals: Vec<OverviewLine>,
     /// Since the person looked last; the newest first.

@@ -35,6 +35,12 @@ pub enum BoardError {
          (`mission rehearse --list`)"
     )]
     NoScript,
+    #[error("{engine} has no permission mode `{mode}`: {instead}")]
+    Permission {
+        engine: CliEngine,
+        mode: &'static str,
+        instead: &'static str,
+    },
     #[error(transparent)]
     UnknownScript(#[from] UnknownScript),
     #[error("{0} is named twice: each engine with its model tries a task once")]
@@ -89,6 +95,7 @@ impl BoardError {
             | Self::Repository { .. }
             | Self::UnknownEngine { .. }
             | Self::NoScript
+            | Self::Permission { .. }
             | Self::SharedAlternatives
             | Self::SameEngineTwice(_)
             | Self::UnknownScript(_)

@@ -128,6 +128,9 @@ impl Board {
         filled.draft.check()?;
         let mut warnings = filled.warnings;
         warnings.extend(vet::vet(&filled.draft).await?);
+        if filled.draft.engine.is_none() {
+            warnings.extend(vet::vet_usual(&usual_engine));
+        }
         for draft in &further {
             warnings.extend(vet::vet_program(draft)?);
         }

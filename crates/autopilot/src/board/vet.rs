@@ -2,7 +2,7 @@
 //! is refused with what to do, what may still come right is a warning.
 
 use missiond_adapters::{ProgramSource, adapter, find_program, known_engines};
-use missiond_core::{CliEngine, Finish, Isolation, TaskDraft};
+use missiond_core::{CliEngine, Finish, Isolation, Permission, TaskDraft};
 use missiond_rehearsal::{check_builtin, named_script};
 use missiond_workspace::{Repository, WorkspaceError};
 
@@ -47,10 +47,20 @@ pub(super) fn vet_program(draft: &TaskDraft) -> Result<Option<String>, BoardErro
             if engine.name() == REHEARSAL {
                 vet_script(draft, args)?;
             }
-            vet_engine(engine, args)
+            let warning = vet_engine(engine, args)?;
+            vet_permission(engine, draft.permission)?;
+            Ok(warning)
         }
         None => Ok(None),
     }
+}
+
+/// The same of a task that leaves it to the configuration who does it.
+pub(super) fn vet_usual(engine: &CliEngine) -> Option<String> {
+    let warning = vet_engine(engine, &[]).ok()??;
+    Some(format!(
+        "{warning}; a task that names no engine is given to that of `autopilot.engine`"
+    ))
 }
 
 /// A script that is no built-in one is a file, which may come with the work.
@@ -89,6 +99,25 @@ fn vet_engine(engine: &CliEngine, args: &[String]) -> Result<Option<String>, Boa
         }
         ProgramSource::FirstArgument | ProgramSource::OwnBinary => Ok(None),
     }
+}
+
+/// A program that is run as it is has no modes that could be chosen from outside; an
+/// attempt with one would end before it began.
+fn vet_permission(engine: &CliEngine, permission: Option<Permission>) -> Result<(), BoardError> {
+    let asks = permission.is_none_or(|permission| permission == Permission::Ask);
+    let instead = match adapter(engine).source() {
+        _ if asks => return Ok(()),
+        ProgramSource::Installed => return Ok(()),
+        ProgramSource::OwnBinary => "its script says what it asks; leave `permission` out",
+        ProgramSource::FirstArgument => {
+            "pass the program's own arguments, and leave `permission` out"
+        }
+    };
+    Err(BoardError::Permission {
+        engine: engine.clone(),
+        mode: permission.map_or("ask", Permission::as_str),
+        instead,
+    })
 }
 
 fn is_installed(program: &str) -> bool {

@@ -31,7 +31,7 @@ pub(crate) struct RunArgs {
     /// Go on with this conversation, by the CLI's own id.
     #[arg(long, value_name = "CONVERSATION")]
     pub(crate) resume: Option<String>,
-    /// By what the agent is driven; when left out, as `engines.structured` says.
+    /// By what the agent is driven; `mission engine list` says what it is when left out.
     #[arg(long, value_enum)]
     pub(crate) control: Option<ControlArg>,
     /// How the agent reports; when left out, by MCP where its CLI can be given a server,

@@ -7,7 +7,7 @@ use clap::Command;
 
 /// Every command a person may want, under what they want. A command that is in none
 /// of these is found by the test, and stands under the last heading meanwhile.
-const GROUPS: &[(&str, &[&str])] = &[
+pub(super) const GROUPS: &[(&str, &[&str])] = &[
     (
         "Look",
         &[
@@ -45,6 +45,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "init",
             "doctor",
             "config",
+            "engine",
             "mcp",
             "acp",
             "model",

@@ -78,8 +78,7 @@ Examples:
 Examples:
   mission task propose \"add divide, then document it and release 1.2\"
   mission task propose --add \"$(cat PLAN.md)\"
-  mission task propose --template chore \"1. bump the version
-2. write the changelog (after 1)\"")]
+  mission task propose --template chore \"bump the version, then write the changelog\"")]
     Propose(ProposeArgs),
     /// Divide a task into steps, all of them or none.
     ///

@@ -239,6 +239,9 @@ pub(super) fn answer(
                 "{rule} decides from now on (`mission permission remove {rule}` takes it back)."
             ));
         }
+        if let Some(held) = result.held() {
+            output.line(held);
+        }
     });
     Ok(ExitCode::SUCCESS)
 }

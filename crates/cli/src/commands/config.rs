@@ -186,7 +186,7 @@ fn get(name: &str, reach: &Reach) -> Result<ConfigKey, Failure> {
     }))
 }
 
-fn set(
+pub(super) fn set(
     key: String,
     value: Value,
     repository: Option<&Path>,

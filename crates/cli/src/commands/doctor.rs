@@ -7,13 +7,11 @@ use missiond_adapters::{DetectError, detect, install_command, known_engines, log
 use missiond_api::operations::NoParams;
 use missiond_api::operations::system::DaemonStatus;
 use missiond_api::{ClientError, Home};
-use missiond_config::{Config, changes};
-use missiond_core::{CliEngine, LoginState};
+use missiond_config::Config;
+use missiond_core::{CliEngine, Controller, LoginState};
 use missiond_daemon::Instance;
 use missiond_pty::{load_manifest, manifest_files};
-use missiond_store::MissionDb;
 use missiond_workspace::Git;
-use serde::Serialize;
 
 use crate::connect::Reach;
 use crate::failure::Failure;
@@ -21,44 +19,35 @@ use crate::output::Output;
 use crate::process;
 use crate::term::Style;
 
-use super::config::way_out;
+use super::engine::driven;
+use super::startable::{Finding, Readiness, Verdict};
 use super::status::open_incidents;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Verdict {
-    Ok,
-    /// It is not there, which is a trouble only when nothing like it is.
-    NotInstalled,
-    Warning,
-    Failed,
-}
-
-#[derive(Debug, Serialize)]
-struct Finding {
-    check: &'static str,
-    verdict: Verdict,
-    /// What was found; for a trouble also what to do.
-    detail: String,
-}
 
 /// Less free space than this is worth a word.
 const LOW_DISK_BYTES: u64 = 500 * 1024 * 1024;
 
 pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
     // They take seconds to say who they are; the rest is looked at meanwhile.
+    let config = Config::load(&reach.home.config_file()).unwrap_or_default();
+    let config = std::sync::Arc::new(config);
     let agents: Vec<_> = known_engines()
         .iter()
-        .map(|engine| std::thread::spawn(move || agent(engine)))
+        .map(|engine| {
+            let config = std::sync::Arc::clone(&config);
+            std::thread::spawn(move || agent(engine, &config))
+        })
         .collect();
-    let data = folder("data folder", reach.home.data_dir());
-    let runtime = folder("runtime folder", reach.home.run_dir());
-    let configuration = configuration(&reach.home);
-    let database = database(&reach.home);
-    let port = port(&reach.home);
-    let needed = [&data, &runtime, &configuration, &database, &port];
-    let failed = |finding: &&&Finding| finding.verdict == Verdict::Failed;
-    let daemon = daemon(reach, needed.iter().find(failed).map(|failed| failed.check));
+    let readiness = Readiness::of(&reach.home);
+    let daemon = daemon(reach, readiness.obstacle());
+    let Readiness {
+        configuration,
+        data,
+        runtime,
+        log,
+        socket,
+        database,
+        port,
+    } = readiness;
     let free_space = free_space(reach.home.data_dir(), data.verdict);
     let mut findings = vec![
         configuration,
@@ -67,6 +56,8 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
         runtime,
         free_space,
         daemon,
+        log,
+        socket,
         database,
         port,
         containment(),
@@ -108,7 +99,7 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
     })
 }
 
-fn agent(engine: &CliEngine) -> Finding {
+fn agent(engine: &CliEngine, config: &Config) -> Finding {
     let path = std::env::var("PATH").unwrap_or_default();
     let (verdict, detail) = match detect(engine, &path) {
         Ok(found) => {
@@ -118,12 +109,16 @@ fn agent(engine: &CliEngine) -> Finding {
                 found.version,
                 found.program.display()
             );
+            let drive = driven(engine, config, &path);
+            let drive = format!("driven by {}: {}", way(drive.by), drive.why);
             match login_state(engine, &|name| std::env::var_os(name)) {
                 LoginState::Absent => (
                     Verdict::Warning,
-                    format!("{what}: no log-in was found; run `{engine}` once and log in"),
+                    format!("{what}: no log-in was found; run `{engine}` once and log in\n{drive}"),
                 ),
-                LoginState::Known | LoginState::Unknown => (Verdict::Ok, what),
+                LoginState::Known | LoginState::Unknown => {
+                    (Verdict::Ok, format!("{what}\n{drive}"))
+                }
             }
         }
         Err(missing @ DetectError::Missing { .. }) => (Verdict::NotInstalled, missing.to_string()),
@@ -133,6 +128,13 @@ fn agent(engine: &CliEngine) -> Finding {
         check: "agent CLI",
         verdict,
         detail,
+    }
+}
+
+fn way(by: Controller) -> &'static str {
+    match by {
+        Controller::Structured => "its protocol",
+        Controller::Terminal => "its terminal",
     }
 }
 
@@ -146,34 +148,6 @@ fn no_agents() -> Finding {
             "none of the agent CLIs is installed: install one (`{install}`),\n\
              or try `mission demo`, which needs none"
         ),
-    }
-}
-
-fn configuration(home: &Home) -> Finding {
-    let file = home.config_file();
-    let (verdict, detail) = match Config::load(&file) {
-        Err(error) => {
-            let out = way_out(home, &error);
-            (Verdict::Failed, with_way_out(error.to_string(), out))
-        }
-        Ok(_) if file.exists() => (Verdict::Ok, file.display().to_string()),
-        Ok(_) => (
-            Verdict::Ok,
-            format!("no {}: every key has its default", file.display()),
-        ),
-    };
-    Finding {
-        check: "configuration",
-        verdict,
-        detail,
-    }
-}
-
-/// What is wrong, and under it what to do.
-fn with_way_out(detail: String, way_out: Option<String>) -> String {
-    match way_out {
-        Some(way_out) => format!("{detail}\n{way_out}"),
-        None => detail,
     }
 }
 
@@ -209,77 +183,6 @@ fn manifests(home: &Home) -> Finding {
 /// Nothing is there, as opposed to nothing that could be looked at.
 fn is_missing(path: &Path) -> bool {
     std::fs::metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
-}
-
-fn folder(check: &'static str, path: &Path) -> Finding {
-    let (verdict, detail) = match std::fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => not_made_yet(path),
-        Err(error) => (Verdict::Failed, format!("{}: {error}", path.display())),
-        Ok(metadata) if !metadata.is_dir() => (
-            Verdict::Failed,
-            format!("{} is not a folder: move it away", path.display()),
-        ),
-        Ok(metadata) => permissions(path, &metadata),
-    };
-    Finding {
-        check,
-        verdict,
-        detail,
-    }
-}
-
-/// A folder that is not there yet, and whether it can be made. Rights alone do not
-/// tell: in some folders nobody can make anything.
-fn not_made_yet(path: &Path) -> (Verdict, String) {
-    let existing = path.ancestors().find(|path| path.exists());
-    let Some(above) = existing else {
-        return (
-            Verdict::Failed,
-            format!("{} cannot be made", path.display()),
-        );
-    };
-    let made = tempfile::Builder::new()
-        .prefix(".mission-doctor-")
-        .tempdir_in(above);
-    match made.and_then(tempfile::TempDir::close) {
-        Ok(()) => (
-            Verdict::Ok,
-            format!("{} is made at the first start", path.display()),
-        ),
-        Err(error) => {
-            let detail = format!(
-                "{} cannot be made: nothing can be written to {} ({error}); set MISSION_HOME to \
-                 a folder of yours",
-                path.display(),
-                above.display()
-            );
-            (Verdict::Failed, detail)
-        }
-    }
-}
-
-fn permissions(path: &Path, metadata: &std::fs::Metadata) -> (Verdict, String) {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    let mode = metadata.permissions().mode() & 0o777;
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        (
-            Verdict::Failed,
-            format!("{} belongs to another user", path.display()),
-        )
-    } else if rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_err() {
-        (
-            Verdict::Failed,
-            format!("{} cannot be written", path.display()),
-        )
-    } else if mode & 0o077 != 0 {
-        let detail = format!(
-            "{} is open to others (mode {mode:o}); the next start closes it",
-            path.display()
-        );
-        (Verdict::Warning, detail)
-    } else {
-        (Verdict::Ok, path.display().to_string())
-    }
 }
 
 /// What holds the processes of a slot together. Both are sound while the slot's
@@ -353,89 +256,8 @@ fn free_space(path: &Path, folder: Verdict) -> Finding {
     }
 }
 
-/// Opens the database as a start would; a running daemon has it open.
-fn database(home: &Home) -> Finding {
-    let check = "database";
-    let found = |verdict, detail| Finding {
-        check,
-        verdict,
-        detail,
-    };
-    match Instance::is_held(home) {
-        Ok(true) => return found(Verdict::Ok, "in use by the daemon".to_owned()),
-        Ok(false) => {}
-        Err(error) => return found(Verdict::Failed, error.to_string()),
-    }
-    let config = Config::load(&home.config_file()).unwrap_or_default();
-    let url = match missiond_daemon::database_url(&config, home) {
-        Ok(url) => url,
-        Err(error) => return found(Verdict::Failed, error.to_string()),
-    };
-    if config.database.url.is_empty() && !home.database().exists() {
-        let verdict = if home.data_dir().exists() {
-            Verdict::Ok
-        } else {
-            not_made_yet(home.data_dir()).0
-        };
-        let detail = if verdict == Verdict::Ok {
-            format!("{url} is made at the first start")
-        } else {
-            format!("{url} cannot be made")
-        };
-        return found(verdict, detail);
-    }
-    let opened = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string())
-        .and_then(|runtime| {
-            runtime.block_on(async {
-                let db = MissionDb::open(&url)
-                    .await
-                    .map_err(|error| error.to_string())?;
-                db.close().await.map_err(|error| error.to_string())
-            })
-        });
-    match opened {
-        Ok(()) => found(Verdict::Ok, url.to_string()),
-        Err(error) => found(
-            Verdict::Failed,
-            with_way_out(error, changes::way_out(home, "database.url")),
-        ),
-    }
-}
-
-fn port(home: &Home) -> Finding {
-    let check = "HTTP port";
-    let config = Config::load(&home.config_file()).unwrap_or_default();
-    let address = config.http.listen;
-    let (verdict, detail) = if !config.http.enabled {
-        (Verdict::Ok, "switched off".to_owned())
-    } else if Instance::is_held(home).unwrap_or(false) {
-        (Verdict::Ok, "the daemon has it".to_owned())
-    } else if address.port() == 0 {
-        (Verdict::Ok, "a free one is taken".to_owned())
-    } else {
-        match std::net::TcpListener::bind(address) {
-            Ok(_) => (Verdict::Ok, address.to_string()),
-            Err(error) => (
-                Verdict::Failed,
-                with_way_out(
-                    format!("{address} cannot be used ({error}): change `http.listen`"),
-                    changes::way_out(home, "http.listen"),
-                ),
-            ),
-        }
-    };
-    Finding {
-        check,
-        verdict,
-        detail,
-    }
-}
-
-/// `blocked` is the check for whose reason none can start.
-fn daemon(reach: &Reach, blocked: Option<&str>) -> Finding {
+/// `obstacle` is what keeps one from starting.
+fn daemon(reach: &Reach, obstacle: Option<&Finding>) -> Finding {
     let check = "daemon";
     let status = reach
         .running()
@@ -462,10 +284,10 @@ fn daemon(reach: &Reach, blocked: Option<&str>) -> Finding {
                               `mission daemon stop --force` ends it";
                 (Verdict::Failed, detail.to_owned())
             }
-            _ => match (process::died(&reach.home), blocked) {
-                (_, Some(check)) => (
-                    Verdict::Failed,
-                    format!("not running, and it cannot start: see `{check}`"),
+            _ => match (process::died(&reach.home), obstacle) {
+                (_, Some(obstacle)) => (
+                    obstacle.verdict,
+                    format!("not running, and it cannot start: see `{}`", obstacle.check),
                 ),
                 (Some(pid), None) => (
                     Verdict::Warning,

@@ -7,14 +7,14 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use missiond_core::ErrorCode;
+use missiond_core::{ErrorCode, Timestamp};
 use serde_json::Value;
 
 use crate::args::{Level, LogsArgs};
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::term::{Style, printable};
+use crate::term::{Style, moment_with_seconds, printable};
 
 const POLL: Duration = Duration::from_millis(200);
 
@@ -113,12 +113,9 @@ fn show(line: &str, output: &mut Output) {
         Some(other) => other.to_string(),
         None => String::new(),
     };
-    let (time, level, message, _) = (
-        take("timestamp"),
-        take("level"),
-        take("message"),
-        take("target"),
-    );
+    let (time, level, message) = (take("timestamp"), take("level"), take("message"));
+    // Where in the sources it was written is for whoever reads the file itself.
+    fields.retain(|name, _| name != "target" && !name.starts_with("log."));
     let style = match level.as_str() {
         "ERROR" => Style::Red,
         "WARN" => Style::Yellow,
@@ -126,9 +123,46 @@ fn show(line: &str, output: &mut Output) {
     };
     let rest: Vec<_> = fields
         .iter()
-        .map(|(name, value)| format!("{name}={value}"))
+        .map(|(name, value)| format!("{name}={}", short(value)))
         .collect();
     let level = output.paint.apply(style, &format!("{level:<5}"));
     let rest = output.paint.apply(Style::Dim, &printable(&rest.join(" ")));
+    let time = local(&time);
     output.line(format!("{time} {level} {} {rest}", printable(&message)).trim_end());
+}
+
+/// On this machine's clock, as all times for people are.
+fn local(time: &str) -> String {
+    let at = serde_json::from_value::<Timestamp>(Value::from(time));
+    at.map_or_else(|_| printable(time), moment_with_seconds)
+}
+
+/// A value without quotes where it needs none, and a number without digits that no one reads.
+fn short(value: &Value) -> String {
+    match value {
+        Value::String(text) if !text.is_empty() && !text.contains([' ', '"', '=']) => text.clone(),
+        Value::Number(number) if number.is_f64() => {
+            let number = number.as_f64().unwrap_or_default();
+            format!("{number:.1}")
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_line_for_people_has_no_more_digits_and_quotes_than_it_needs() {
+        assert_eq!(short(&json!(128.405_500_000_000_02)), "128.4");
+        assert_eq!(short(&json!(7)), "7");
+        assert_eq!(short(&json!("board_add")), "board_add");
+        assert_eq!(short(&json!("two words")), "\"two words\"");
+        assert_eq!(short(&json!("")), "\"\"");
+        assert!(!local("2026-11-18T15:28:11.237603Z").contains('T'));
+        assert_eq!(local("yesterday"), "yesterday");
+    }
 }

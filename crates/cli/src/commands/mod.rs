@@ -16,6 +16,7 @@ mod daemon;
 mod demo;
 mod docs;
 mod doctor;
+mod engine;
 mod execution;
 mod hook;
 mod incident;
@@ -29,6 +30,7 @@ mod mcp;
 mod model;
 mod permission;
 mod picture;
+mod registry;
 mod rehearse;
 mod review;
 mod run;
@@ -39,6 +41,7 @@ mod service;
 mod shell;
 mod signals;
 mod slot;
+mod startable;
 mod status;
 mod task;
 mod timeline;
@@ -99,6 +102,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Timeline(command) => timeline::run(command, &reach, output),
         Command::Incident(command) => incident::run(&command, &reach, output),
         Command::Config(command) => config::run(command, &reach, output),
+        Command::Engine(command) => engine::run(command, &reach, output),
         Command::Usage(args) => usage::run(&args, &reach, output),
         Command::Run(args) => run::run(args, &reach, output),
         Command::Execution(command) => execution::run(command, &reach, output),

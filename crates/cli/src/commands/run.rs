@@ -312,7 +312,11 @@ fn with_last_words(
 /// What the terminal of a run shows last.
 fn error_of(client: &mut Client, execution: ExecutionId) -> Result<Option<String>, Failure> {
     let overview = client.call::<Overview>(&OverviewParams::default())?;
-    let mut lines = overview.needs_you.into_iter().chain(overview.working);
+    let mut lines = overview
+        .needs_you
+        .into_iter()
+        .chain(overview.working)
+        .chain(overview.idle);
     let line = lines.find(|line| line.execution == Some(execution));
     Ok(line.and_then(|line| line.last_line))
 }

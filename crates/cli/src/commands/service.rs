@@ -77,6 +77,7 @@ fn remove(manager: ServiceManager) -> Result<Option<PathBuf>, Failure> {
     }
     disable(manager, &path);
     std::fs::remove_file(&path)?;
+    forget(manager, &path);
     Ok(Some(path))
 }
 
@@ -287,6 +288,18 @@ fn disable(manager: ServiceManager, path: &Path) {
         ServiceManager::Launchd => {
             quietly("launchctl", &["unload", "-w", &path.to_string_lossy()]);
         }
+    }
+}
+
+/// The link by which systemd would start it, which stays where it could not be asked, as
+/// without a session; and what it has in mind of a unit that is gone.
+fn forget(manager: ServiceManager, unit: &Path) {
+    if manager == ServiceManager::Systemd {
+        let name = unit.file_name().unwrap_or_default();
+        let wanted = unit.with_file_name("default.target.wants");
+        let _ = std::fs::remove_file(wanted.join(name));
+        let _ = std::fs::remove_dir(wanted);
+        quietly("systemctl", &["--user", "daemon-reload"]);
     }
 }
 

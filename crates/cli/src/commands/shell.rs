@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use serde_json::json;
 
+use super::upgrade::built_in_key;
 use crate::args::Cli;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -52,7 +53,7 @@ pub(super) fn version(output: &mut Output) -> Result<ExitCode, Failure> {
     let version = env!("CARGO_PKG_VERSION");
     let commit = COMMIT.filter(|commit| !commit.is_empty());
     output.result(
-        &json!({ "version": version, "commit": commit }),
+        &json!({ "version": version, "commit": commit, "release_key": built_in_key() }),
         |output, _| {
             output.line(version_line(version, commit));
         },

@@ -175,6 +175,7 @@ impl Inventory {
     fn remove(&self, home: &Home) -> Result<(), Failure> {
         if let Some(service) = &self.service {
             service.remove()?;
+            remove_empty_above(&service.unit);
         }
         // A person has asked for all of it: what they changed since stays, ours goes.
         undo(&home.init_dir(), &ImportClient::ALL, ChangedSince::TakeOut).map_err(not_undone)?;
@@ -190,6 +191,7 @@ impl Inventory {
             .collect();
         for folder in &self.folders {
             remove_folder(folder)?;
+            remove_empty_above(folder);
         }
         for repository in &repositories {
             forget_worktrees(repository);
@@ -203,6 +205,7 @@ impl Inventory {
             };
             gone.or_else(missing_is_fine)
                 .map_err(|error| at(file, &error))?;
+            remove_empty_above(file);
         }
         Ok(())
     }
@@ -223,6 +226,28 @@ fn missing_is_fine(error: io::Error) -> io::Result<()> {
         Ok(())
     } else {
         Err(error)
+    }
+}
+
+/// Removes the folders that held what is gone and hold nothing else, up to the home of the
+/// person or the top of a prefix. Those of the system were there before and stay.
+fn remove_empty_above(gone: &Path) {
+    let person = std::env::var_os("HOME").map(PathBuf::from);
+    let in_home = |folder: &Path| {
+        let person = person.as_deref();
+        person.is_some_and(|home| folder.starts_with(home) && folder != home)
+    };
+    // What an archive puts below a prefix.
+    let in_prefix = |folder: &Path| {
+        let mut up = folder.ancestors();
+        folder.ends_with("bin") || up.any(|folder| folder.ends_with("share"))
+    };
+    for folder in gone.ancestors().skip(1) {
+        let is_ours = in_home(folder) || in_prefix(folder) && !folder.starts_with("/usr");
+        // A folder with something in it cannot be removed so.
+        if !is_ours || fs::remove_dir(folder).is_err() {
+            return;
+        }
     }
 }
 

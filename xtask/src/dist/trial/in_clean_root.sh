@@ -35,10 +35,11 @@ inside() {
     chroot "$root" env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
         PATH=/opt/mission/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
-# Everything but what the kernel shows and dpkg's own books.
+# Every file and folder but what the kernel shows, dpkg's own books, and the work of the
+# person, which is looked at by itself.
 files() {
-    (cd "$root" && find . -xdev \( -path ./proc -o -path ./dev \
-        -o -path ./var/lib/dpkg -o -path ./var/log \) -prune -o ! -type d -print | sort)
+    (cd "$root" && find . -xdev \( -path ./proc -o -path ./dev -o -path ./root/project \
+        -o -path ./var/lib/dpkg -o -path ./var/log \) -prune -o -print | sort)
 }
 npm_here() {
     npm "$@" --global --prefix "$root/opt/mission" --offline --cache "$work/npm" \
@@ -87,14 +88,41 @@ inside timeout 300 mission demo >"$work/demo" 2>&1 || { tail -n 20 "$work/demo" 
 grep -q '^All five tasks are done and checked' "$work/demo" || { cat "$work/demo" >&2; exit 1; }
 took demo "$began"
 
-# A home that was used: a daemon, a run, a board. All of it has to go.
+# A home that was used: a daemon, a run, completions, a task in a repository of the person.
+# All of ours has to go, and all of theirs has to stay.
 inside mission run 'say hello' --engine rehearsal --name hello --wait -- hello --speed 10 >/dev/null
+mkdir -p "$root/root/.local/share/bash-completion/completions"
+inside mission completions bash >"$root/root/.local/share/bash-completion/completions/mission"
+project() { inside sh -euc "cd /root/project; $1"; }
+mkdir "$root/root/project"
+project "git init --quiet --initial-branch=main
+    git config user.name You; git config user.email you@localhost
+    echo mine >notes.txt; git add notes.txt; git commit --quiet --message First
+    mission task add 'Find the answer' --engine rehearsal --check 'sh check.sh' -- fail-then-fix
+    mission autopilot resume" >"$work/project" 2>&1 || { cat "$work/project" >&2; exit 1; }
+waited=0
+until inside mission --json task show T-1 | grep -q '"status": *"done"'; do
+    waited=$((waited + 1))
+    [ "$waited" -lt 120 ] || { inside mission task show T-1 >&2; exit 1; }
+    sleep 1
+done
+project 'git show main:answer.txt' | grep -q forty-two || { echo "the work was not merged" >&2; exit 1; }
 inside mission uninstall --yes >"$work/uninstall" 2>&1 || { cat "$work/uninstall" >&2; exit 1; }
+project '[ "$(cat notes.txt)" = mine ] && [ "$(git worktree list | wc -l)" = 1 ]
+    [ -z "$(git status --porcelain)" ]' || { echo "the repository is not as it was" >&2; exit 1; }
+rm -r "$root/root/project"
 
 case $kind in
 deb) inside dpkg --remove mission >/dev/null ;;
-npm) if command -v npm >/dev/null; then npm_here uninstall missiond; else rm -r "$root/opt/mission"; fi ;;
-archive) ;; # The program took itself away.
+npm)
+    if command -v npm >/dev/null; then
+        npm_here uninstall missiond
+        # Its own folders for packages that are installed globally.
+        find "$root/opt/mission" -depth -type d -empty -delete
+    else
+        rm -r "$root/opt/mission"
+    fi ;;
+archive) rmdir "$root/opt/mission" ;; # The program took itself away, and left nothing in it.
 image)
     echo "said a container is removed as a whole"
     exit 0 ;;

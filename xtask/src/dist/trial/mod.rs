@@ -10,6 +10,7 @@ use std::thread;
 use serde_json::Value;
 
 use super::archive::Effort;
+use super::build::Facts;
 use super::clean_root::{self, CleanRoot};
 use super::options::Options;
 use super::release::{Documents, Release};
@@ -32,7 +33,11 @@ pub(crate) fn test(mission: &Path) -> Result<Ran, String> {
         effort: Effort::Fast,
         ..release(
             &Options::parse(&options)?,
-            release::epoch()?,
+            &Facts {
+                epoch: release::epoch()?,
+                commit: None,
+                key: None,
+            },
             &[(target, program.clone())],
             Documents::of(&program)?,
         )?
@@ -47,9 +52,14 @@ pub(crate) fn test(mission: &Path) -> Result<Ran, String> {
             different.join(", ")
         ));
     }
-    names_every_crate(&release, &first)?;
-    let mut said = vec!["packed twice: the same bytes; the SBOM names every crate".to_owned()];
-    let mut passed = 2;
+    let document = sbom_in(&release, &first)?;
+    names_every_crate(&release, &document)?;
+    names_the_page(&document)?;
+    let mut said = vec![
+        "packed twice: the same bytes; the SBOM names every crate, and of npm what is in the page"
+            .to_owned(),
+    ];
+    let mut passed = 3;
     match clean_root::find()? {
         CleanRoot::Impossible(reason) => {
             said.push(format!("the packages were not installed: {reason}"));
@@ -112,12 +122,46 @@ fn try_all(
         .collect()
 }
 
-/// Holds the SBOM against the program itself: where code of a crate can panic, the
-/// program has the path of its source, and with it name and version.
-fn names_every_crate(release: &Release, packages: &Path) -> Result<(), String> {
+fn sbom_in(release: &Release, packages: &Path) -> Result<Value, String> {
     let file = packages.join(sbom::name(release));
     let document = std::fs::read(&file).map_err(|error| super::at_path(&file, &error))?;
-    let document: Value = serde_json::from_slice(&document).map_err(|error| error.to_string())?;
+    serde_json::from_slice(&document).map_err(|error| error.to_string())
+}
+
+/// Holds the SBOM against what the page says it needs: all of that is in it, and nothing
+/// that builds and tests it. A program without the page has neither.
+fn names_the_page(document: &Value) -> Result<(), String> {
+    let web = run::root().join("web");
+    if !web.join("dist/index.html").is_file() {
+        return Ok(());
+    }
+    let file = web.join("package.json");
+    let about = std::fs::read(&file).map_err(|error| super::at_path(&file, &error))?;
+    let about: Value = serde_json::from_slice(&about).map_err(|error| error.to_string())?;
+    let components = document["components"].as_array().into_iter().flatten();
+    let is_npm = |part: &&Value| {
+        let purl = part["purl"].as_str();
+        purl.is_some_and(|purl| purl.starts_with("pkg:npm/"))
+    };
+    let named: BTreeSet<_> = components
+        .filter(is_npm)
+        .filter_map(|part| part["name"].as_str())
+        .collect();
+    let names = |key: &str| about[key].as_object().into_iter().flatten();
+    let absent = names("dependencies").find(|(name, _)| !named.contains(name.as_str()));
+    let built_with = names("devDependencies").find(|(name, _)| named.contains(name.as_str()));
+    match (absent, built_with) {
+        (Some((name, _)), _) => Err(format!(
+            "the SBOM does not name {name}, which is in the page"
+        )),
+        (_, Some((name, _))) => Err(format!("the SBOM names {name}, which only builds the page")),
+        (None, None) => Ok(()),
+    }
+}
+
+/// Holds the SBOM against the program itself: where code of a crate can panic, the
+/// program has the path of its source, and with it name and version.
+fn names_every_crate(release: &Release, document: &Value) -> Result<(), String> {
     let components = document["components"].as_array().into_iter().flatten();
     let named: BTreeSet<String> = components
         .filter_map(|part| {

@@ -55,6 +55,8 @@ const REAL_LIMIT: Duration = Duration::from_secs(20 * 60);
 const LOOK: Duration = Duration::from_millis(200);
 /// How long a question can be read before it is answered.
 const READING_TIME: Duration = Duration::from_millis(1500);
+/// What the sample is made and tested with.
+const NEEDED: [&str; 2] = ["git", "sh"];
 /// What the demo answers where it is offered.
 const ANSWER: &str = "three exclamation marks";
 
@@ -62,6 +64,7 @@ pub(super) fn run(args: &DemoArgs, output: &mut Output) -> Result<ExitCode, Fail
     if let Some(engine) = &args.engine {
         expect_engine(engine)?;
     }
+    expect_programs(&std::env::var("PATH").unwrap_or_default())?;
     let interrupt = Interrupt::listen()?;
     let folder = fresh_folder(&Home::from_env()?)?;
     let stage = Stage::build(&folder).map_err(|error| of_sample(&error))?;
@@ -122,6 +125,24 @@ fn expect_engine(engine: &CliEngine) -> Result<(), Failure> {
         return Err(failure.hint("leave --engine out: rehearsal agents need no other program"));
     }
     Ok(())
+}
+
+/// Refuses where the sample could not be made or tested, as in the bare container image.
+fn expect_programs(path: &str) -> Result<(), Failure> {
+    let missing = NEEDED
+        .iter()
+        .find(|name| find_program(name, path).is_none());
+    let Some(missing) = missing else {
+        return Ok(());
+    };
+    let message = format!(
+        "the demo works in a git repository and checks it with a shell script, but there is no \
+         program `{missing}` in PATH"
+    );
+    Err(Failure::new(ErrorCode::NotFound, message).hint(
+        "install it; the container image has none, and `mission docs install` says how one with \
+         git is built on it",
+    ))
 }
 
 /// What became of it.
@@ -453,4 +474,20 @@ fn print_next(output: &mut Output, args: &DemoArgs, stage: &Stage, root: &Path) 
         "`rm -r {}` removes it. With an agent of your own: `mission run \"fix the bug\"`.",
         stage.folder.display()
     ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_the_demo_needs_is_named_before_anything_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display().to_string();
+        let refusal = expect_programs(&path).unwrap_err();
+        assert_eq!(refusal.code, ErrorCode::NotFound);
+        assert!(refusal.message.contains("`git`"), "{}", refusal.message);
+        let system = std::env::var("PATH").unwrap();
+        expect_programs(&system).unwrap();
+    }
 }

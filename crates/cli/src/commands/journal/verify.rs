@@ -57,6 +57,7 @@ pub(super) fn verify(
     }
     if all && !locations.is_empty() && !output.is_json() {
         output.line(match damaged {
+            0 if locations.len() == 1 => "the journal is intact".to_owned(),
             0 => format!("all {} journals are intact", locations.len()),
             damaged => format!("{damaged} of {} journals are not intact", locations.len()),
         });

@@ -60,7 +60,7 @@ impl Group<'_> {
 }
 
 /// The groups in the order they are wanted.
-pub(super) fn groups(overview: &OverviewReport) -> [Group<'_>; 4] {
+pub(super) fn groups(overview: &OverviewReport) -> [Group<'_>; 5] {
     let group = |heading, style, lines| Group {
         heading,
         style,
@@ -73,6 +73,7 @@ pub(super) fn groups(overview: &OverviewReport) -> [Group<'_>; 4] {
             ..group("Needs you", Style::Yellow, overview.needs_you.as_slice())
         },
         group("Working", Style::Cyan, &overview.working),
+        group("Idle", Style::Bold, &overview.idle),
         group("Finished since you looked", Style::Bold, &overview.finished),
         group("Terminals", Style::Dim, &overview.terminals),
     ]
@@ -232,6 +233,12 @@ pub(super) fn options(question: &OverviewQuestion) -> String {
     options.collect::<Vec<_>>().join(" · ")
 }
 
+/// Whether no agent is there to be spoken of.
+pub(super) fn is_quiet(overview: &OverviewReport) -> bool {
+    let groups = [&overview.needs_you, &overview.working, &overview.idle];
+    groups.iter().all(|lines| lines.is_empty())
+}
+
 /// What is said when nobody works and nobody asks.
 pub(super) fn idle(overview: &OverviewReport) -> &'static str {
     match (overview.autopilot, overview.ready) {
@@ -251,8 +258,9 @@ pub(super) fn autopilot(overview: &OverviewReport) -> String {
     };
     let ready = match overview.ready {
         0 => String::new(),
-        1 => ", 1 task ready".to_owned(),
-        n => format!(", {n} tasks ready"),
+        // Not "ready": those are the tasks that no limit holds back either.
+        1 => ", 1 task waits for an agent".to_owned(),
+        n => format!(", {n} tasks wait for an agent"),
     };
     format!(
         "Autopilot {mode}, {} of {} agents at work{ready}.",

@@ -16,9 +16,11 @@ use missiond_api::operations::overview::{
 use missiond_api::operations::system::{Availability, DaemonState, DaemonStatus, StatusReport};
 use missiond_api::{Client, ClientError};
 use missiond_core::ErrorCode;
+use missiond_daemon::Instance;
 use missiond_pty::host::HostFiles;
 use serde::Serialize;
 
+use super::startable::{Finding, Readiness, Verdict};
 use crate::args::StatusArgs;
 use crate::connect::Reach;
 use crate::failure::Failure;
@@ -108,11 +110,18 @@ pub(super) fn bare(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failu
         // It says how things are; that nothing runs is an answer.
         return looked.map(|_| ExitCode::SUCCESS);
     }
-    match agents_left(reach) {
-        0 => output.line("missiond runs coding agents for you. Nothing runs at the moment."),
-        agents => {
+    let obstacle = obstacle(reach);
+    match (&obstacle, agents_left(reach)) {
+        (None, 0) => {
+            output.line("missiond runs coding agents for you. Nothing runs at the moment.");
+        }
+        (None, agents) => {
             output.line("missiond runs coding agents for you. Its daemon is not running.");
             output.line(go_on(agents));
+        }
+        (Some(obstacle), _) => {
+            output.line("missiond runs coding agents for you. Its daemon cannot start:");
+            say_obstacle(output, obstacle);
         }
     }
     output.line("");
@@ -149,8 +158,10 @@ fn running(reach: &Reach, output: &mut Output) -> Result<Option<Client>, Failure
         Err(ClientError::NotRunning { .. }) => {
             let died = process::died(&reach.home);
             let agents = agents_left(reach);
+            let obstacle = obstacle(reach);
             let stopped = serde_json::json!({
                 "state": "stopped", "ended_without_closing": died, "agents": agents,
+                "cannot_start": obstacle,
             });
             output.result(&stopped, |output, _| {
                 if let Some(pid) = died {
@@ -158,7 +169,13 @@ fn running(reach: &Reach, output: &mut Output) -> Result<Option<Client>, Failure
                         "The last daemon (process {pid}) ended without closing."
                     ));
                 }
-                output.line("The daemon is not running. `mission up` starts it.");
+                match &obstacle {
+                    None => output.line("The daemon is not running. `mission up` starts it."),
+                    Some(obstacle) => {
+                        output.line("The daemon is not running, and it cannot start:");
+                        say_obstacle(output, obstacle);
+                    }
+                }
                 if agents > 0 {
                     output.line(go_on(agents));
                 }
@@ -167,6 +184,30 @@ fn running(reach: &Reach, output: &mut Output) -> Result<Option<Client>, Failure
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// What keeps a daemon from starting; one that is starting or stuck keeps the next.
+fn obstacle(reach: &Reach) -> Option<Finding> {
+    if Instance::is_held(&reach.home).unwrap_or(false) {
+        return Some(Finding {
+            check: "daemon",
+            verdict: Verdict::Failed,
+            detail: "one is starting, or it is stuck: it holds its lock and does not answer; \
+                     `mission daemon stop --force` ends it"
+                .to_owned(),
+        });
+    }
+    Readiness::of(&reach.home).obstacle().cloned()
+}
+
+fn say_obstacle(output: &mut Output, obstacle: &Finding) {
+    let mut lines = obstacle.detail.lines();
+    let first = lines.next().unwrap_or_default();
+    output.line(format!("  {}: {first}", obstacle.check));
+    for line in lines {
+        output.line(format!("  {line}"));
+    }
+    output.line("`mission doctor` checks everything.");
 }
 
 /// How many agents go on without a daemon.
@@ -219,7 +260,7 @@ fn say(output: &mut Output, report: &StatusReport, overview: &OverviewReport) {
         }
         output.line("");
     }
-    if overview.needs_you.is_empty() && overview.working.is_empty() {
+    if lines::is_quiet(overview) {
         output.line(lines::idle(overview));
         output.line("");
     }
@@ -258,7 +299,18 @@ fn describe(output: &mut Output, report: &StatusReport) {
         field("web", &format!("{http} (`mission open` logs in)"));
     }
     field("log", &report.log_file);
-    if let Some(availability) = &report.availability {
+    // A minute of it is no share of anything yet, unless it has crashed in it.
+    let measured = report.availability.as_ref().filter(|availability| {
+        let Availability {
+            up_secs,
+            stopped_secs,
+            crashed_secs,
+            crashes,
+            ..
+        } = availability;
+        *crashes > 0 || up_secs + stopped_secs + crashed_secs >= 60
+    });
+    if let Some(availability) = measured {
         field("uptime", &uptime(availability));
     }
     for consumer in report

@@ -165,7 +165,7 @@ fn list(overview: &OverviewReport, view: &View<'_>, columns: usize) -> Vec<Row> 
             rows.push(Row::plain(format!("  {}", lines::incident(incident))));
         }
     }
-    if overview.needs_you.is_empty() && overview.working.is_empty() {
+    if lines::is_quiet(overview) {
         rows.push(Row::plain(""));
         rows.push(Row::plain(lines::idle(overview)));
     }

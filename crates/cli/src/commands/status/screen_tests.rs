@@ -28,7 +28,7 @@ fn overview(title: &str) -> OverviewReport {
         "at": "2026-01-04T12:04:00Z", "autopilot": "running", "agents": 2, "max_agents": 4,
         "ready": 1, "waiting": 0, "needs_you": [asks],
         "working": [line("works", title), line("checks", "Another task")],
-        "finished": [], "incidents": [], "terminals": [], "left_out": 0,
+        "idle": [line("idle", title)], "finished": [], "incidents": [], "terminals": [], "left_out": 0,
         "tokens_today": {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0,
                          "counted": 0},
         "cost_today": {},

@@ -227,7 +227,7 @@ impl Live<'_> {
         self.read_at = now;
         match read {
             Ok(overview) => {
-                let pause = if overview.working.is_empty() {
+                let pause = if overview.working.is_empty() && overview.idle.is_empty() {
                     WHILE_QUIET
                 } else {
                     WHILE_WORKING
@@ -329,7 +329,11 @@ impl Live<'_> {
                 answered.map_err(|error| error.to_string())
             });
             bell.ring(News::Said(match answered {
-                Ok(_) => format!("{} is answered: {option}", question.number),
+                Ok(result) => {
+                    let answered = format!("{} is answered: {option}", question.number);
+                    let held = result.held().map(|held| format!(". {held}"));
+                    answered + &held.unwrap_or_default()
+                }
                 Err(why) => why,
             }));
         });

@@ -36,9 +36,25 @@ const POLL: Duration = Duration::from_millis(20);
 pub(super) struct Installed {
     /// The program that was there.
     pub(super) before: PathBuf,
-    /// The database as it was; none where there is no SQLite database.
-    pub(super) database_before: Option<PathBuf>,
+    /// What became of the database; none where there is no SQLite database.
+    pub(super) database: Option<Migration>,
     pub(super) daemon: Daemon,
+}
+
+/// A database and what the new version did with it.
+#[derive(Debug)]
+pub(super) struct Migration {
+    /// The database as it was.
+    pub(super) before: PathBuf,
+    /// Its schema before and now; a daemon that was not started has changed nothing yet.
+    pub(super) from: i64,
+    pub(super) to: i64,
+}
+
+impl Migration {
+    pub(super) fn has_changed(&self) -> bool {
+        self.from != self.to
+    }
 }
 
 /// What becomes of the database before the new version may change it.
@@ -153,6 +169,8 @@ fn after(failure: Failure, started: Result<u32, Failure>) -> Failure {
 /// A new program is in place, with all that is needed to take it back.
 #[derive(Debug)]
 struct Changed {
+    /// The new one.
+    version: Version,
     program: PathBuf,
     before: PathBuf,
     backup: Backup,
@@ -178,6 +196,7 @@ impl Changed {
         let mut name = program.file_name().unwrap_or_default().to_owned();
         name.push(".before");
         let before = program.with_file_name(name);
+        let version = candidate.version.clone();
         keep(program, &before)
             .and_then(|()| candidate.put_in_place(program))
             .map_err(|error| {
@@ -185,6 +204,7 @@ impl Changed {
                 Failure::new(ErrorCode::StorageUnavailable, message)
             })?;
         Ok(Self {
+            version,
             program: program.to_owned(),
             before,
             backup,
@@ -195,7 +215,7 @@ impl Changed {
     fn kept(self, daemon: Daemon) -> Installed {
         Installed {
             before: self.before,
-            database_before: self.database.map(|database| database.copy),
+            database: self.database.map(DatabaseCopy::compared),
             daemon,
         }
     }
@@ -204,33 +224,35 @@ impl Changed {
     fn take_back(self, home: &Home, why: &Failure, service: Option<&Service>) -> Failure {
         let undone = self.undo(home);
         let old = env!("CARGO_PKG_VERSION");
+        let new = &self.version;
+        let what = format!("not upgraded from {old} to {new}: {new} did not come up: {why}");
         let failure = match undone {
-            Ok(Database::Untouched) => format!(
-                "the new version did not come up: {why}. Version {old} is back in its place"
-            ),
+            Ok(Database::Untouched) => {
+                format!("{what}. Version {old} is back in its place; the database was not changed")
+            }
             Ok(Database::NotOurs) => format!(
-                "the new version did not come up: {why}. Version {old} is back in its place; the \
-                 PostgreSQL database is as the new version left it, and if that changed its \
-                 schema, your backup must be restored before {old} can use it"
+                "{what}. Version {old} is back in its place; the PostgreSQL database is as {new} \
+                 left it, and if that changed its schema, your backup must be restored before \
+                 {old} can use it"
             ),
             Ok(Database::Restored) => format!(
-                "the new version did not come up: {why}. Version {old} is back in its place, and \
-                 the database is as it was before the upgrade"
+                "{what}. Version {old} is back in its place, and the database is as it was before \
+                 the upgrade"
             ),
             Err(error) => {
-                let message = format!(
-                    "the new version did not come up: {why}. Version {old} could not be put back: \
-                     {error}"
-                );
+                let message = format!("{what}. Version {old} could not be put back: {error}");
                 return Failure::new(ErrorCode::Internal, message).hint(format!(
-                    "the old program is {}, the old database {}",
+                    "agents kept running; by hand: `mission down`, move {} to {}, {} over the \
+                     database if it was migrated, then `mission up`",
                     self.before.display(),
+                    self.program.display(),
                     home.database_before().display()
                 ));
             }
         };
-        let failure = Failure::new(ErrorCode::Upstream, failure)
-            .hint("agents kept running; `mission daemon logs` shows what the new version said");
+        let failure = Failure::new(ErrorCode::Upstream, failure).hint(format!(
+            "agents kept running, and nothing has to be done; `mission logs` shows what {new} said"
+        ));
         after(failure, start(home, &self.program, service))
     }
 
@@ -271,6 +293,15 @@ impl DatabaseCopy {
             database: database.to_owned(),
             copy,
         }))
+    }
+
+    /// With what its schema is now; one that cannot be asked is taken to be as it was.
+    fn compared(self) -> Migration {
+        Migration {
+            to: backup::schema_version(&self.database).unwrap_or(self.schema),
+            from: self.schema,
+            before: self.copy,
+        }
     }
 
     /// A daemon that came up far enough to migrate left what the old one cannot read;

@@ -26,9 +26,10 @@ use crate::failure::Failure;
 use crate::output::{Output, Progress};
 use crate::packaged::manager_of;
 use candidate::Candidate;
-use install::{Backup, Daemon, Installed};
+use install::{Backup, Daemon, Installed, Migration};
 use source::Source;
 use verify::Assurance;
+pub(in crate::commands) use verify::built_in_key;
 
 /// Several times a release.
 const RELEASE_LIMIT: usize = 256 << 20;
@@ -54,8 +55,9 @@ pub(super) fn run(
     let is_newer = known.is_none_or(|known| Version::parse(own).is_ok_and(|own| known > own));
     if args.source.is_none() && !args.yes && !args.downgrade && !is_newer {
         output.result(&json!({ "from": own, "to": own }), |output, _| {
+            let place = &config.upgrade.url;
             output.line(format!(
-                "mission {own} is installed, and nothing newer is there."
+                "mission {own} is installed, and {place} has nothing newer."
             ));
         });
         return Ok(ExitCode::SUCCESS);
@@ -86,9 +88,10 @@ pub(super) fn run(
     };
     let Installed {
         before,
-        database_before,
+        database,
         daemon,
     } = &installed;
+    let database_before = database.as_ref().map(|database| &database.before);
     let (pid, agents) = match daemon {
         Daemon::Restarted { pid, agents } => (Some(*pid), *agents),
         Daemon::WasNotRunning => (None, 0),
@@ -99,30 +102,71 @@ pub(super) fn run(
         "program": program,
         "before": before,
         "database_before": database_before,
+        "database_migrated": database.as_ref().is_some_and(Migration::has_changed),
         "database_backed_up": backed_up != Backup::NotOurs,
         "signed": assurance == Assurance::Signed,
         "daemon": pid,
         "agents": agents,
     });
     output.result(&value, |output, _| {
-        output.line(format!(
-            "mission {version} is installed; {own} is kept as {}.",
-            before.display()
-        ));
-        if let Some(pid) = pid {
-            let agents = match agents {
-                0 => String::new(),
-                1 => " 1 agent kept running.".to_owned(),
-                n => format!(" {n} agents kept running."),
-            };
-            output.line(format!("The daemon runs it (process {pid}).{agents}"));
-        }
-        if let Some(copy) = database_before {
-            let copy = copy.display();
-            output.line(format!("The database as it was before is {copy}."));
-        }
+        say(output, own, &version, assurance, backed_up, &installed);
     });
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was done, and what became of the daemon, the agents and the database.
+fn say(
+    output: &mut Output,
+    own: &str,
+    version: &str,
+    assurance: Assurance,
+    backed_up: Backup,
+    installed: &Installed,
+) {
+    let verified = match assurance {
+        Assurance::Signed => "its signature and checksum are right",
+        Assurance::ChecksumOnly => "its checksum is right",
+    };
+    output.line(if own == version {
+        format!("mission {own} is installed again: {verified}.")
+    } else {
+        format!("mission is upgraded from {own} to {version}: {verified}.")
+    });
+    match installed.daemon {
+        Daemon::Restarted { pid, agents } => {
+            let agents = match agents {
+                0 => "No agent was running".to_owned(),
+                1 => "1 agent kept running".to_owned(),
+                n => format!("{n} agents kept running"),
+            };
+            output.line(format!(
+                "{agents}; the daemon was restarted as {version} (process {pid})."
+            ));
+        }
+        Daemon::WasNotRunning => {
+            output.line(format!(
+                "No daemon was running: the next one to start is {version}."
+            ));
+        }
+    }
+    let stopped = matches!(installed.daemon, Daemon::WasNotRunning);
+    match &installed.database {
+        Some(database) if database.has_changed() => output.line(format!(
+            "The database was migrated (schema {} to {}).",
+            database.from, database.to
+        )),
+        Some(_) if stopped => output.line("The database is migrated at that start, if need be."),
+        Some(_) => output.line("The database needed no migration."),
+        None if backed_up == Backup::NotOurs => {
+            output.line("The PostgreSQL database is migrated by its first start, if need be.");
+        }
+        None => {}
+    }
+    output.line("Kept, for the way back (`mission docs upgrade-and-uninstall`):");
+    output.line(format!("  {}", installed.before.display()));
+    if let Some(database) = &installed.database {
+        output.line(format!("  {}", database.before.display()));
+    }
 }
 
 /// Whether this version is what a person means by an upgrade.

@@ -40,7 +40,11 @@ pub(super) fn verify(
     source: &Source,
     bytes: &[u8],
 ) -> Result<Assurance, Failure> {
-    let key = key(args.key.as_deref(), configured)?;
+    let key = key(
+        args.key.as_deref(),
+        configured,
+        built_in_key().unwrap_or_default(),
+    )?;
     let name = source
         .name()
         .ok_or_else(|| refused(format!("{source} has no name that checksums could list")))?;
@@ -75,11 +79,12 @@ fn signature(
         return if args.unsigned {
             Ok(Assurance::ChecksumOnly)
         } else {
-            let message = "this program was built without the key of its makers, so only the \
-                           checksum can be verified, which says nothing of who made it";
+            let message = "this program was built without a release key and none was named, so \
+                           only the checksum can be verified: that the archive arrived whole, not \
+                           who made it";
             Err(refused(message).hint(
-                "--key FILE or `upgrade.key` names the minisign key; --unsigned is content with \
-                 the checksum",
+                "--key FILE (or `upgrade.key`) names the minisign key of its makers; --unsigned \
+                 is content with the checksum",
             ))
         };
     };
@@ -89,9 +94,8 @@ fn signature(
         return if args.unsigned {
             Ok(Assurance::ChecksumOnly)
         } else {
-            Err(refused(format!(
-                "{beside}, the signature of the release, is not there"
-            )))
+            let message = format!("{beside}, the signature of the release, is not there");
+            Err(refused(message).hint("--unsigned is content with the checksum"))
         };
     };
     let wrong = |why: &dyn std::fmt::Display| {
@@ -106,11 +110,20 @@ fn signature(
     Ok(Assurance::Signed)
 }
 
+/// The key that this program was built with, if it was.
+pub(in crate::commands) fn built_in_key() -> Option<&'static str> {
+    RELEASE_KEY.filter(|key| !key.is_empty())
+}
+
 /// The key of the command line, else of the configuration, else of the build.
-fn key(file: Option<&Path>, configured: &str) -> Result<Option<PublicKey>, Failure> {
+fn key(
+    file: Option<&Path>,
+    configured: &str,
+    built_in: &str,
+) -> Result<Option<PublicKey>, Failure> {
     let named = Path::new(configured);
     let file = file.or_else(|| named.is_absolute().then_some(named));
-    let (text, place) = match (file, configured, RELEASE_KEY.unwrap_or_default()) {
+    let (text, place) = match (file, configured, built_in) {
         (Some(file), _, _) => {
             let text = std::fs::read_to_string(file).map_err(|error| {
                 let message = format!("{}: {error}", file.display());
@@ -156,6 +169,31 @@ fn refused(message: impl std::fmt::Display) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_that_is_named_comes_before_the_one_of_the_build() {
+        let keys = ["one", "two", "three"].map(|_| {
+            let pair = minisign::KeyPair::generate_unencrypted_keypair().unwrap();
+            pair.pk.to_base64()
+        });
+        let [named, configured, built_in] = &keys;
+        let of = |text: &str| PublicKey::from_base64(text).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("key.pub");
+        std::fs::write(&file, named).unwrap();
+        assert_eq!(
+            key(Some(&file), configured, built_in).unwrap(),
+            Some(of(named))
+        );
+        assert_eq!(
+            key(None, configured, built_in).unwrap(),
+            Some(of(configured))
+        );
+        assert_eq!(key(None, "", built_in).unwrap(), Some(of(built_in)));
+        assert_eq!(key(None, "", "").unwrap(), None);
+        let wrong = key(None, "", "nonsense").unwrap_err();
+        assert!(wrong.message.contains("the build"), "{}", wrong.message);
+    }
 
     #[test]
     fn a_checksum_is_that_of_the_whole_name_and_the_only_one() {
