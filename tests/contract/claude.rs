@@ -3,8 +3,8 @@
 use missiond_model_server::{Api, Reply};
 use serde_json::{Value, json};
 
-use super::trouble::{AfterKill, Told, Trouble};
-use super::{Agent, Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Room, platform};
+use super::trouble::{Told, Trouble};
+use super::{Agent, Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Resumes, Room, platform};
 use crate::acp::Editor;
 
 #[test]
@@ -138,6 +138,7 @@ fn prepared() -> Option<(Room, Cli)> {
         refusal: Refusal::EndsTurn,
         exit: "exited 0",
         calls: (4, 1),
+        resumes: Resumes::AtOnce,
         hooks: [HOOKS, RESUMED_HOOKS],
         transcript: [TRANSCRIPT, RESUMED],
     };
@@ -174,7 +175,6 @@ const TROUBLE: Trouble = Trouble {
     },
     error: Told::AsError("scripted failure 400"),
     limit: Told::AsError("scripted failure 429"),
-    after_kill: AfterKill::GoesOn,
 };
 
 const HOOKS: &str = r#"

@@ -3,8 +3,8 @@
 use missiond_model_server::Api;
 use serde_json::json;
 
-use super::trouble::{AfterKill, Told, Trouble};
-use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Room};
+use super::trouble::{Told, Trouble};
+use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Resumes, Room};
 
 #[test]
 fn codex_keeps_the_contract() {
@@ -116,6 +116,7 @@ stream_max_retries = 0
         refusal: Refusal::EndsTurn,
         exit: "exited 0",
         calls: (4, 1),
+        resumes: Resumes::AtOnce,
         hooks: ["", ""],
         transcript: [TRANSCRIPT, RESUMED],
     };
@@ -131,7 +132,6 @@ const TROUBLE: Trouble = Trouble {
     },
     error: Told::AsError("scripted failure 400"),
     limit: Told::AsError("429"),
-    after_kill: AfterKill::GoesOn,
 };
 
 const TRANSCRIPT: &str = r#"

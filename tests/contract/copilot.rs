@@ -3,8 +3,8 @@
 use missiond_model_server::Api;
 use serde_json::json;
 
-use super::trouble::{AfterKill, Told, Trouble};
-use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Room, platform};
+use super::trouble::{Told, Trouble};
+use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Resumes, Room, platform};
 
 #[test]
 fn copilot_keeps_the_contract_by_its_protocol() {
@@ -54,6 +54,7 @@ fn structured() -> Option<(Room, Cli)> {
         refusal: Refusal::EndsTurn,
         exit: "exited 0",
         calls: (4, 1),
+        resumes: Resumes::AtOnce,
         hooks: ["", ""],
         transcript: [PROTOCOL, PROTOCOL_RESUMED],
     };
@@ -68,7 +69,6 @@ const TROUBLE: Trouble = Trouble {
     },
     error: Told::AsWords("scripted failure 400"),
     limit: Told::NotSoon,
-    after_kill: AfterKill::GoesOn,
 };
 
 /// By its protocol: the kinds of tools instead of their names, its own remarks among

@@ -3,8 +3,8 @@
 use missiond_model_server::Api;
 use serde_json::json;
 
-use super::trouble::{AfterKill, Told, Trouble};
-use super::{Cli, Clis, Control, KEY, MADE, Refusal, Room};
+use super::trouble::{Told, Trouble};
+use super::{Cli, Clis, Control, KEY, MADE, Refusal, Resumes, Room};
 
 #[test]
 fn gemini_cli_keeps_the_contract() {
@@ -68,6 +68,7 @@ fn prepared() -> Option<(Room, Cli)> {
         refusal: Refusal::EndsTurn,
         exit: "exited 0",
         calls: (4, 1),
+        resumes: Resumes::AtOnce,
         hooks: [HOOKS, RESUMED_HOOKS],
         transcript: [TRANSCRIPT, RESUMED],
     };
@@ -83,6 +84,7 @@ fn structured() -> Option<(Room, Cli)> {
         deny: "Reject",
         answered: "proceed_once",
         refusal: Refusal::GoesOn,
+        resumes: Resumes::NextMinute,
         // What was refused is not in its file.
         calls: (4, 0),
         hooks: ["", ""],
@@ -102,7 +104,6 @@ const TROUBLE: Trouble = Trouble {
     },
     error: Told::AsError("scripted failure 400"),
     limit: Told::NotSoon,
-    after_kill: AfterKill::Refuses("session"),
 };
 
 const HOOKS: &str = r#"

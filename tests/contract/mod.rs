@@ -48,6 +48,14 @@ enum Refusal {
     GoesOn,
 }
 
+/// From when on a conversation can be taken up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Resumes {
+    AtOnce,
+    /// Not in the minute in which it began: the CLI would write over it.
+    NextMinute,
+}
+
 /// What is different about one CLI.
 struct Cli {
     engine: &'static str,
@@ -70,6 +78,7 @@ struct Cli {
     refusal: Refusal,
     /// How its program ends when it is ended.
     exit: &'static str,
+    resumes: Resumes,
     /// Of the calls, how many it remembers as done and as refused.
     calls: (usize, usize),
     /// What its hooks report of the first execution and of the one that goes on,
@@ -269,7 +278,17 @@ impl Cli {
         assert!(why.contains("reads it by itself"), "{why}");
     }
 
+    fn waits_to_resume(&self) {
+        let minute =
+            || missiond_core::Clock::now(&missiond_core::SystemClock).as_micros() / 60_000_000;
+        let began = minute();
+        if self.resumes == Resumes::NextMinute {
+            wait_for("the next minute", || minute() > began);
+        }
+    }
+
     fn goes_on<'r>(&'r self, room: &'r Room, conversation: &str) -> Agent<'r> {
+        self.waits_to_resume();
         room.model.reply(Reply::new().text("It was eighty-eighty."));
         let agent = Agent::start(self, room, "which port was it", &["--resume", conversation]);
         agent.wait_for_rest("It was eighty-eighty.");

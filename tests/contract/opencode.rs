@@ -3,8 +3,8 @@
 use missiond_model_server::Api;
 use serde_json::json;
 
-use super::trouble::{AfterKill, Told, Trouble};
-use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Room, platform};
+use super::trouble::{Told, Trouble};
+use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Resumes, Room, platform};
 
 #[test]
 fn opencode_keeps_the_contract() {
@@ -77,6 +77,7 @@ fn prepared() -> Option<(Room, Cli)> {
         refusal: Refusal::EndsTurn,
         exit: "exited 0",
         calls: (4, 1),
+        resumes: Resumes::AtOnce,
         hooks: ["", ""],
         transcript: [TRANSCRIPT, RESUMED],
     };
@@ -109,7 +110,6 @@ const TROUBLE: Trouble = Trouble {
     },
     error: Told::AsError("scripted failure 400"),
     limit: Told::AsError("scripted failure 429"),
-    after_kill: AfterKill::GoesOn,
 };
 
 const TRANSCRIPT: &str = r#"

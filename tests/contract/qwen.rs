@@ -3,8 +3,8 @@
 use missiond_model_server::Api;
 use serde_json::json;
 
-use super::trouble::{AfterKill, Told, Trouble};
-use super::{Cli, Clis, Control, KEY, MADE, Refusal, Room};
+use super::trouble::{Told, Trouble};
+use super::{Cli, Clis, Control, KEY, MADE, Refusal, Resumes, Room};
 
 #[test]
 fn qwen_code_keeps_the_contract_by_its_protocol() {
@@ -28,7 +28,8 @@ fn structured() -> Option<(Room, Cli)> {
         "general": {"enableAutoUpdate": false},
         "privacy": {"usageStatisticsEnabled": false},
         "model": {"generationConfig": {"maxRetries": 0}},
-        // It would ask the model what the person may say next.
+        // It would ask the model what the person may say next, and what to remember.
+        "memory": {"enableManagedAutoMemory": false},
         "ui": {"enableFollowupSuggestions": false},
     });
     room.write("home/.qwen/settings.json", &settings.to_string());
@@ -56,6 +57,7 @@ fn structured() -> Option<(Room, Cli)> {
         refusal: Refusal::EndsTurn,
         exit: "exited by signal 15",
         calls: (4, 1),
+        resumes: Resumes::AtOnce,
         hooks: ["", ""],
         transcript: [PROTOCOL, PROTOCOL_RESUMED],
     };
@@ -71,8 +73,7 @@ const TROUBLE: Trouble = Trouble {
         reply.call("read_file", read).call("edit", edit)
     },
     error: Told::AsError("scripted failure 400"),
-    limit: Told::AsError("429"),
-    after_kill: AfterKill::GoesOn,
+    limit: Told::AsError("Rate limit exceeded"),
 };
 
 /// By its protocol.

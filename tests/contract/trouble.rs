@@ -15,8 +15,6 @@ pub(super) struct Trouble {
     pub(super) error: Told,
     /// The model says that there were too many.
     pub(super) limit: Told,
-    /// Another process takes the conversation up after the first was killed.
-    pub(super) after_kill: AfterKill,
 }
 
 /// How an agent tells of a failure.
@@ -28,13 +26,6 @@ pub(super) enum Told {
     AsWords(&'static str),
     /// Not at all: it tries again, for longer than a test waits, until it is cancelled.
     NotSoon,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) enum AfterKill {
-    GoesOn,
-    /// It cannot, in these words.
-    Refuses(&'static str),
 }
 
 impl Cli {
@@ -49,7 +40,7 @@ impl Cli {
         let conversation = agent.show()["conversation"].clone();
         let conversation = conversation.as_str().expect("its conversation has a name");
         agent.dies();
-        self.is_taken_up(room, conversation, trouble.after_kill);
+        self.is_taken_up(room, conversation);
     }
 
     /// The daemon is killed while the agent asks; the next one has the question, and its
@@ -79,24 +70,15 @@ impl Cli {
         agent
     }
 
-    fn is_taken_up(&self, room: &Room, conversation: &str, after: AfterKill) {
-        match after {
-            AfterKill::GoesOn => {
-                room.model.reply(Reply::new().text("It goes on."));
-                let again = ["--resume", conversation];
-                let agent = Agent::start(self, room, "go on", &again);
-                agent.wait_for_rest("It goes on.");
-                let asked = room.model.turns().last().unwrap().body.to_string();
-                assert!(asked.contains("It was written."), "it has forgotten");
-                assert_eq!(agent.show()["conversation"], conversation);
-            }
-            AfterKill::Refuses(words) => {
-                let turns = room.model.turns().len();
-                let agent = Agent::start(self, room, "go on", &["--resume", conversation]);
-                agent.waits_for_error(words);
-                assert_eq!(room.model.turns().len(), turns);
-            }
-        }
+    /// Another process takes the conversation up after the first was killed.
+    fn is_taken_up(&self, room: &Room, conversation: &str) {
+        self.waits_to_resume();
+        room.model.reply(Reply::new().text("It goes on."));
+        let agent = Agent::start(self, room, "go on", &["--resume", conversation]);
+        agent.wait_for_rest("It goes on.");
+        let asked = room.model.turns().last().unwrap().body.to_string();
+        assert!(asked.contains("It was written."), "it has forgotten");
+        assert_eq!(agent.show()["conversation"], conversation);
     }
 }
 

@@ -390,6 +390,7 @@ mod tests {
             variables,
             [
                 pair("ANTHROPIC_MODEL", "best"),
+                pair(SUGGESTIONS, "false"),
                 pair("CLAUDE_CODE_EXECUTABLE", claude.to_str().unwrap()),
             ]
         );

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use missiond_control::HistoryEnd;
-use missiond_core::{CliEngine, Controller, ToolOutcome};
+use missiond_core::{CliEngine, Clock, Controller, SystemClock, ToolOutcome};
 use serde_json::{Map, Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
@@ -101,6 +101,16 @@ impl Adapter for GeminiCli {
             }
             Controller::Structured => {
                 argv.push("--acp".to_owned());
+                if let Conversation::Resume { id } = &launch.conversation
+                    && began_this_minute(launch, id)
+                {
+                    return Err(PlanError::Resume {
+                        engine: CliEngine::Gemini,
+                        id: id.clone(),
+                        why: "it began in this minute, and Gemini CLI would write over it; try \
+                              again in the next",
+                    });
+                }
                 let mut setup = ControlSetup::new(ACP, launch, ResumeBy::Load)?;
                 // It comes with our home, where it can be said that it is trusted.
                 setup.session.mcp_servers.clear();
@@ -416,6 +426,23 @@ fn chat_id(path: &Path) -> Option<String> {
     head["sessionId"].as_str().map(str::to_owned)
 }
 
+/// Whether the file of a conversation has this minute in its name. Over the protocol the
+/// CLI begins a file of the minute and the conversation before it reads the old one, and
+/// where they are the same nothing is left to go on with.
+fn began_this_minute(launch: &Launch, id: &str) -> bool {
+    let variable = |name: &str| launch.environment.get(name).cloned();
+    let (Some(folder), Some(short)) = (their_folder(&variable), id.get(..8)) else {
+        return false;
+    };
+    let now = SystemClock.now().to_string().replace(':', "-");
+    let Some(minute) = now.get(..16) else {
+        return false;
+    };
+    let file = format!("session-{minute}-{short}");
+    let is_it = |name: &str| name.starts_with(&file);
+    !recent_files(&folder.join("tmp"), 2, is_it).is_empty()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -437,6 +464,31 @@ mod tests {
         assert_eq!(settings["hooks"], Value::Null);
         assert!(plan.control.unwrap().session.mcp_servers.is_empty());
         assert_eq!(plan.conversation, ConversationId::ToldLater);
+    }
+
+    #[test]
+    fn a_conversation_of_this_minute_is_not_taken_up_over_the_protocol() {
+        let place = tempfile::tempdir().unwrap();
+        let chats = place.path().join(".gemini/tmp/work/chats");
+        std::fs::create_dir_all(&chats).unwrap();
+        let id = fixture::CONVERSATION.to_owned();
+        let home = place.path().display().to_string();
+        let launch = Launch {
+            controller: Controller::Structured,
+            environment: [("HOME".to_owned(), home)].into(),
+            conversation: Conversation::Resume { id: id.clone() },
+            ..fixture::bare("gemini")
+        };
+        let file = |minute: &str| chats.join(format!("session-{minute}-{}.jsonl", &id[..8]));
+        std::fs::write(file("2026-01-01T10-00"), "").unwrap();
+        assert!(GeminiCli.plan(&launch).is_ok());
+        // The minute may end between the two: then there is a file of each.
+        for _ in 0..2 {
+            let now = SystemClock.now().to_string().replace(':', "-");
+            std::fs::write(file(&now[..16]), "").unwrap();
+        }
+        let refused = GeminiCli.plan(&launch).unwrap_err().to_string();
+        assert!(refused.contains("it began in this minute"), "{refused}");
     }
 
     #[test]
