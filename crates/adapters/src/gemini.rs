@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use missiond_control::HistoryEnd;
+use missiond_control::{HistoryEnd, ToolNames};
 use missiond_core::{CliEngine, Clock, Controller, SystemClock, ToolOutcome};
 use serde_json::{Map, Value, json};
 
@@ -115,6 +115,7 @@ impl Adapter for GeminiCli {
                 // It comes with our home, where it can be said that it is trusted.
                 setup.session.mcp_servers.clear();
                 setup.habits.history_end = HistoryEnd::Commands;
+                setup.habits.tool_names = ToolNames::CallIds;
                 (Some(setup), ConversationId::told_by_protocol(launch))
             }
         };

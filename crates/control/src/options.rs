@@ -51,12 +51,24 @@ pub enum HistoryEnd {
     Commands,
 }
 
+/// Where an agent says what a tool is called. A permission may hang on it, so it is looked
+/// for nowhere else: the id of a call is the model's own word with many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolNames {
+    #[default]
+    Meta,
+    /// Or in the ids of its calls, which it makes itself.
+    CallIds,
+}
+
 /// Where an engine does what others do not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Habits {
     pub usage: UsageScope,
     pub history_end: HistoryEnd,
+    pub tool_names: ToolNames,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

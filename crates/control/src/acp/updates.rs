@@ -8,6 +8,7 @@ use crate::event::{
     Command, ControlEvent, Cost, MessagePart, Placement, Plan, PlanStep, Speaker, StepStatus,
     Tokens, Usage,
 };
+use crate::options::ToolNames;
 use crate::text::Clipped;
 use crate::tool::{
     ContentChange, ToolCall, ToolCallId, ToolCallUpdate, ToolInput, ToolKind, ToolStatus,
@@ -169,8 +170,12 @@ pub(super) fn tool_name(core: &Conversation, update: &Value) -> Option<Clipped> 
         let name = meta.get("toolName").and_then(Value::as_str);
         name.or_else(|| meta.values().find_map(|of| of["toolName"].as_str()))
     });
+    let of_id = || match core.options.habits.tool_names {
+        ToolNames::Meta => None,
+        ToolNames::CallIds => name_in_id(update["toolCallId"].as_str()?),
+    };
     of_meta
-        .or_else(|| name_in_id(update["toolCallId"].as_str()?))
+        .or_else(of_id)
         .map(|name| Clipped::new(name, core.options.limits.raw))
 }
 

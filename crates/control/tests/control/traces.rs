@@ -7,7 +7,7 @@ use std::path::Path;
 
 use missiond_control::{
     AgentError, Announced, ContentPart, ControlEvent, Dialect, Direction, InputSource, Offers,
-    Options, Origin, RecordedLine, ToolInput, TurnEnd, replay,
+    Options, Origin, RecordedLine, ToolInput, ToolNames, TurnEnd, replay,
 };
 use missiond_core::Timestamp;
 
@@ -78,6 +78,9 @@ pub(crate) fn lines(engine: &str) -> Vec<RecordedLine> {
 
 fn check(engine: &str, dialect: Dialect, bookkeeping: &[&str]) {
     let mut options = Options::new(dialect);
+    if engine == "gemini" {
+        options.habits.tool_names = ToolNames::CallIds;
+    }
     options.bookkeeping = bookkeeping.iter().map(|&name| name.to_owned()).collect();
     let replayed = replay(options, &lines(engine));
     let mut told = String::new();
