@@ -217,7 +217,8 @@ mod tests {
         assert_eq!(events, expected);
 
         let later = folder.path().join("s-2.cast");
-        segment(&later, 1, 0, 5.0, &[r#"[0.25, "o", "b"]"#]);
+        let header = r#"{"version":2,"width":80,"height":24,"timestamp":1020}"#;
+        std::fs::write(&later, format!("{header}\n[0.25, \"o\", \"b\"]\n")).unwrap();
         let earlier = JoinedCast::open(&first).unwrap();
         let mut both = earlier.followed_by(JoinedCast::open(&later).unwrap());
         let both = both.next_lines(1 << 20).unwrap().unwrap();
@@ -232,9 +233,9 @@ mod tests {
             rows: 24,
         };
         let followed = [
-            (5000, EventKind::Resize(size)),
-            (5000, EventKind::Output(RESET.to_owned())),
-            (5250, EventKind::Output("b".into())),
+            (20_000, EventKind::Resize(size)),
+            (20_000, EventKind::Output(RESET.to_owned())),
+            (20_250, EventKind::Output("b".into())),
         ];
         assert_eq!(last, followed, "at its own time, on a clean screen");
 
