@@ -65,7 +65,7 @@ pub use open_requests::AskedInput;
 pub use preamble::{Preamble, append_preamble};
 use run::ObservationDraft;
 pub use run::Run;
-pub use start::{Identity, NewExecution, Owner};
+pub use start::{Identity, NewExecution, Owner, adapter_of};
 pub use view::{ExecutionLookup, Shown};
 
 /// The longest prompt, in characters.

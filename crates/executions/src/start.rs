@@ -424,7 +424,8 @@ pub(super) fn own_server(
 }
 
 /// The adapter of an engine, which may be one of the configuration.
-pub(super) fn adapter_of(engine: &CliEngine, engines: &EnginesConfig) -> Box<dyn Adapter> {
+#[must_use]
+pub fn adapter_of(engine: &CliEngine, engines: &EnginesConfig) -> Box<dyn Adapter> {
     match engines.added(engine) {
         Some(added) => Box::new(AcpAgent {
             engine: engine.clone(),

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use missiond_adapters::{
-    AcpAgent, Adapter, Drive, ResumeBy, Standing, adapter, detect, find_program, install_command,
-    known_engines,
+    Drive, ResumeBy, Standing, detect, find_program, install_command, known_engines,
 };
 use missiond_config::{AddedEngine, Config};
 use missiond_core::{CliEngine, ErrorCode};
+use missiond_executions::adapter_of;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -48,25 +48,13 @@ struct EngineView {
 
 /// Whoever drives it, and why, in one line.
 pub(super) fn driven(engine: &CliEngine, config: &Config, path: &str) -> Drive {
-    let adapter = adapter_of(engine, config);
+    let adapter = adapter_of(engine, &config.engines);
     Drive::of(&*adapter, config.engines.controller(engine), path)
-}
-
-fn adapter_of(engine: &CliEngine, config: &Config) -> Box<dyn Adapter> {
-    match config.engines.added(engine) {
-        Some(added) => Box::new(AcpAgent {
-            engine: engine.clone(),
-            command: added.command.clone(),
-            args: added.args.clone(),
-            env: added.env.clone(),
-        }),
-        None => adapter(engine),
-    }
 }
 
 fn look(engine: &CliEngine, config: &Config) -> EngineView {
     let path = std::env::var("PATH").unwrap_or_default();
-    let program = find_program(adapter_of(engine, config).program(), &path);
+    let program = find_program(adapter_of(engine, &config.engines).program(), &path);
     // What was added may do anything when it is asked for its version.
     let is_added = config.engines.added(engine).is_some();
     let version = (!is_added && program.is_some())
@@ -133,7 +121,7 @@ fn show(engine: &CliEngine, reach: &Reach, output: &mut Output) -> Result<(), Fa
             .hint("`mission engine list` lists them, `mission engine add` adds one"));
     }
     let view = look(engine, &config);
-    let adapter = adapter_of(engine, &config);
+    let adapter = adapter_of(engine, &config.engines);
     let offer = adapter.structured();
     let protocol = offer.map(|offer| {
         json!({

@@ -86,12 +86,7 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
             context::run(conversations as usize, &mission, output)?
         }
         BenchCommand::Control { quick } => {
-            let scale = if quick {
-                control::Scale::Quick
-            } else {
-                control::Scale::Full
-            };
-            control::run(scale, &mission, output)?
+            control::run(terminal::Scale::of(quick), &mission, output)?
         }
         BenchCommand::Ipc { calls } => ipc::run(calls, &mission, output)?,
         BenchCommand::Journal { records, quick } => {
@@ -116,12 +111,7 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
             soak::run(Duration::from_secs(seconds), &mission, output)?
         }
         BenchCommand::Terminal { quick } => {
-            let scale = if quick {
-                terminal::Scale::Quick
-            } else {
-                terminal::Scale::Full
-            };
-            terminal::run(scale, &mission, output)?
+            terminal::run(terminal::Scale::of(quick), &mission, output)?
         }
         BenchCommand::Writer(mode) => return Ok(terminal::write_output(&mode)?),
         BenchCommand::Score(args) => return score::run(&args, output),

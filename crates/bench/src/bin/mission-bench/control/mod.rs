@@ -14,7 +14,7 @@ use missiond_console::failure::{Failure, parameter};
 use missiond_console::output::{Output, Progress};
 use missiond_core::{Controller, ErrorCode, PtyState, Text};
 
-use crate::terminal::{Change, Fleet, Usage, Watch};
+use crate::terminal::{Change, Fleet, Scale, Usage, Watch};
 use crate::{Mission, Report, millis, percentile};
 use bare::BareAgent;
 
@@ -56,13 +56,6 @@ const QUICK: Extent = Extent {
     settle: Duration::from_millis(200),
     idle_window: Duration::from_millis(500),
 };
-
-/// How much of the whole is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scale {
-    Full,
-    Quick,
-}
 
 pub(super) fn run(scale: Scale, mission: &Mission, output: &Output) -> Result<Report, Failure> {
     let extent = match scale {

@@ -67,9 +67,15 @@ const FILLING_BYTES: u64 = 2 << 20;
 
 /// How much of the whole is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scale {
+pub(crate) enum Scale {
     Full,
     Quick,
+}
+
+impl Scale {
+    pub(crate) fn of(quick: bool) -> Self {
+        if quick { Self::Quick } else { Self::Full }
+    }
 }
 
 pub(super) fn run(scale: Scale, mission: &Mission, output: &Output) -> Result<Report, Failure> {
