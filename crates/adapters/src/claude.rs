@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use missiond_control::CancelledQuestions;
 use missiond_core::{CliEngine, Controller, ToolOutcome};
 use serde_json::{Value, json};
 
@@ -231,6 +232,7 @@ fn structured_plan(launch: &Launch) -> Result<LaunchPlan, PlanError> {
     let mut setup = ControlSetup::new(ACP, launch, ResumeBy::Resume)?;
     setup.mode = Some(mode(launch.permission).to_owned());
     setup.own_tools = launch.mcp.as_ref().map(tool_names).unwrap_or_default();
+    setup.habits.cancelled_questions = CancelledQuestions::TakenBack;
     Ok(LaunchPlan {
         argv,
         environment,
@@ -397,6 +399,8 @@ mod tests {
         let control = plan.control.unwrap();
         assert_eq!(control.mode.as_deref(), Some("acceptEdits"));
         assert_eq!(control.own_tools[0], "mcp__mission-execution__progress");
+        let questions = control.habits.cancelled_questions;
+        assert_eq!(questions, CancelledQuestions::TakenBack);
         assert_eq!(plan.conversation, ConversationId::ToldLater);
     }
 

@@ -83,6 +83,9 @@ pub(crate) struct Conversation {
     pub(crate) turn: Option<Turn>,
     pub(crate) queued: VecDeque<RequestId>,
     pub(crate) permissions: Vec<Asking>,
+    /// Questions of a turn that is being cancelled, with the answers that cancel. Nobody
+    /// decides about them any more, and the agent is still to take them back.
+    dropped: Vec<(AgentRequestId, Value)>,
     settled: VecDeque<AgentRequestId>,
     pub(crate) tools: ToolMemory,
     pub(crate) children: BTreeSet<String>,
@@ -112,6 +115,7 @@ impl Conversation {
             turn: None,
             queued: VecDeque::new(),
             permissions: Vec::new(),
+            dropped: Vec::new(),
             settled: VecDeque::new(),
             tools: ToolMemory::default(),
             children: BTreeSet::new(),
@@ -271,6 +275,12 @@ impl Conversation {
             end,
             meta,
         });
+        // What it has not taken back by now it may still wait for.
+        let left = self.dropped.drain(..);
+        self.owed.extend(left.map(|(id, cancel)| Owed::Answer {
+            id,
+            body: Ok(cancel),
+        }));
         if let Some(next) = self.queued.pop_front() {
             self.begin_turn(Some(next), None);
         }
@@ -304,6 +314,7 @@ impl Conversation {
             .permissions
             .iter()
             .any(|asking| asking.open.request.id == *id)
+            || self.dropped.iter().any(|(dropped, _)| dropped == id)
             || self
                 .owed
                 .iter()
@@ -324,7 +335,7 @@ impl Conversation {
         let limits = self.options.limits;
         let bytes: usize = self.permissions.iter().map(|asking| asking.bytes).sum();
         // The first is always taken; together they cost no more than two lines.
-        if self.permissions.len() >= limits.open_permissions
+        if self.permissions.len() + self.dropped.len() >= limits.open_permissions
             || (bytes > 0 && bytes + self.line_bytes > limits.line)
         {
             self.trouble(Trouble::TooManyPermissions {
@@ -381,6 +392,26 @@ impl Conversation {
             resolution,
         });
         true
+    }
+
+    /// The turn is being cancelled: nobody decides about what it asks.
+    pub(crate) fn drop_questions(&mut self) {
+        let open: Vec<_> = self
+            .permissions
+            .iter()
+            .map(|asking| (asking.open.request.id.clone(), asking.cancel.clone()))
+            .collect();
+        for (id, _) in &open {
+            self.settle(id, Resolution::Cancelled);
+        }
+        self.dropped.extend(open);
+    }
+
+    /// The agent takes a question back that was dropped.
+    pub(crate) fn take_back(&mut self, id: &AgentRequestId) -> bool {
+        let before = self.dropped.len();
+        self.dropped.retain(|(dropped, _)| dropped != id);
+        self.dropped.len() < before
     }
 
     /// An answer of ours went out.
@@ -552,6 +583,7 @@ impl Conversation {
         }
         self.asked.clear();
         self.retold = None;
+        self.dropped.clear();
         self.owed.clear();
         self.activity = None;
     }

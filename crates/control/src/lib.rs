@@ -35,7 +35,9 @@ pub use event::{
 };
 pub use json::{InputDigest, JsonProblem};
 pub use limits::Limits;
-pub use options::{AcpVersion, Dialect, Habits, HistoryEnd, Options, ToolNames, UsageScope};
+pub use options::{
+    AcpVersion, CancelledQuestions, Dialect, Habits, HistoryEnd, Options, ToolNames, UsageScope,
+};
 pub use permission::{
     AgentRequestId, Announced, InputSource, OptionKind, PermissionAnswer, PermissionOption,
     PermissionRequest, Resolution,

@@ -62,6 +62,18 @@ pub enum ToolNames {
     CallIds,
 }
 
+/// Who ends the questions of a turn that is cancelled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelledQuestions {
+    /// We answer them at once, as the protocol has it.
+    #[default]
+    AnsweredAtOnce,
+    /// The agent takes them back. Inside of it an answer can be faster than the end of the
+    /// turn, and the model would be asked what it does after a refusal.
+    TakenBack,
+}
+
 /// Where an engine does what others do not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -69,6 +81,7 @@ pub struct Habits {
     pub usage: UsageScope,
     pub history_end: HistoryEnd,
     pub tool_names: ToolNames,
+    pub cancelled_questions: CancelledQuestions,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::conversation::{Asked, AskedParams, Conversation};
 use crate::event::{ControlEvent, Protocol};
+use crate::options::CancelledQuestions;
 use crate::permission::{AgentRequestId, Resolution};
 use crate::request::RequestId;
 use crate::rpc::{self, Message};
@@ -59,7 +60,7 @@ fn withdrawn(core: &mut Conversation, params: &Value) {
             None => return core.malformed("$/cancel_request", "requestId"),
         },
     };
-    if core.settle(&id, Resolution::Withdrawn) {
+    if core.settle(&id, Resolution::Withdrawn) || core.take_back(&id) {
         core.owe_error(id, rpc::REQUEST_CANCELLED, "the request was taken back");
     } else if !core.was_settled(&id) {
         core.out_of_order(format!("request {id} was taken back, which is not open"));
@@ -104,6 +105,9 @@ pub(crate) fn sent_request(core: &mut Conversation, id: u64, method: &str, param
 pub(crate) fn sent_notice(core: &mut Conversation, method: &str, _params: &Value) {
     if let ("session/cancel", Some(turn)) = (method, &mut core.turn) {
         turn.is_cancelling = true;
+        if core.options.habits.cancelled_questions == CancelledQuestions::TakenBack {
+            core.drop_questions();
+        }
     }
 }
 

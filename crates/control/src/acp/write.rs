@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::acp::is_v2;
 use crate::conversation::Conversation;
 use crate::event::{Agent, Offers, Setting, ToldBy};
-use crate::options::{AcpVersion, Dialect};
+use crate::options::{AcpVersion, CancelledQuestions, Dialect};
 use crate::permission::PermissionAnswer;
 use crate::request::{
     ControlRequest, McpServer, NamedValue, OpenSession, PromptPart, SessionChoice,
@@ -70,7 +70,11 @@ pub(crate) fn write(core: &Conversation, request: &ControlRequest) -> Result<Vec
                 Some(json!({"sessionId": session})),
             );
             // The protocol asks for it: nobody answers what the turn still asks.
-            let answers = core.permissions.iter().map(|asking| {
+            let at_once = match core.options.habits.cancelled_questions {
+                CancelledQuestions::AnsweredAtOnce => core.permissions.as_slice(),
+                CancelledQuestions::TakenBack => &[],
+            };
+            let answers = at_once.iter().map(|asking| {
                 rpc::answer(MARKER, &asking.open.request.id, &Ok(asking.cancel.clone()))
             });
             Ok(std::iter::once(cancel).chain(answers).collect())

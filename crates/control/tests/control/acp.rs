@@ -8,7 +8,7 @@ use missiond_control::{
 };
 use serde_json::{Value, json};
 
-use crate::live::{ACP, Live, open};
+use crate::live::{ACP, Live, open, taking_back};
 
 fn permission(id: i64, input: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": {
@@ -486,6 +486,39 @@ fn cancelling_answers_what_the_turn_asked() {
             ..
         })
     ));
+}
+
+#[test]
+fn an_agent_that_takes_its_questions_back_is_answered_behind_the_end_of_the_turn() {
+    let mut live = Live::in_session(taking_back());
+    live.prompt("hi").unwrap();
+    live.agent(&permission(0, &json!({"command": "ls"})));
+    live.agent(&permission(1, &json!({"command": "ls"})));
+    let lines = live.ask(&ControlRequest::Cancel).unwrap();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0]["method"], "session/cancel");
+    let resolutions = live.events.iter().filter_map(|event| match event {
+        ControlEvent::PermissionResolved { resolution, .. } => Some(resolution),
+        _ => None,
+    });
+    assert!(resolutions.eq(&[Resolution::Cancelled, Resolution::Cancelled]));
+    assert!(live.state().permissions.is_empty());
+    let late = live.ask(&answer(0, PermissionAnswer::Option("yes".to_owned())));
+    let known = AgentRequestId::Number(0);
+    assert_eq!(late, Err(Refusal::AlreadyAnswered(known)));
+    let taken = live.agent_line(br#"{"method":"$/cancel_request","params":{"requestId":0}}"#);
+    assert!(taken.lines[0].contains("-32800"), "{taken:?}");
+    assert_eq!(taken.events, []);
+    // What it has not taken back it may wait for.
+    let end = json!({"id": 3, "result": {"stopReason": "cancelled"}});
+    let ended = live.agent_line(end.to_string().as_bytes());
+    let answer: Value = serde_json::from_str(&ended.lines[0]).unwrap();
+    assert_eq!(answer["id"], 1);
+    assert_eq!(
+        answer["result"],
+        json!({"outcome": {"outcome": "cancelled"}})
+    );
+    assert_eq!(ended.lines.len(), 1);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use missiond_control::{
-    AcpVersion, Client, ControlEvent, ControlRequest, ControlState, Dialect, Direction,
-    OpenSession, Options, Output, PromptPart, RecordedLine, Refusal, SessionChoice,
+    AcpVersion, CancelledQuestions, Client, ControlEvent, ControlRequest, ControlState, Dialect,
+    Direction, OpenSession, Options, Output, PromptPart, RecordedLine, Refusal, SessionChoice,
 };
 use missiond_core::Timestamp;
 use serde_json::{Value, json};
@@ -16,6 +16,13 @@ pub(crate) const ACP_V2: Dialect = Dialect::Acp {
     newest: AcpVersion::V2,
 };
 pub(crate) const APP_SERVER: Dialect = Dialect::CodexAppServer;
+
+/// Of an agent that takes back what a cancelled turn has asked.
+pub(crate) fn taking_back() -> Options {
+    let mut options = Options::new(ACP);
+    options.habits.cancelled_questions = CancelledQuestions::TakenBack;
+    options
+}
 
 pub(crate) struct Live {
     pub(crate) client: Client,
@@ -41,7 +48,13 @@ impl Live {
 
     /// An agent that was greeted and has a session, in a client's default options.
     pub(crate) fn with_session(dialect: Dialect) -> Self {
-        let mut live = Self::new(Options::new(dialect));
+        Self::in_session(Options::new(dialect))
+    }
+
+    /// The same in these options.
+    pub(crate) fn in_session(options: Options) -> Self {
+        let dialect = options.dialect;
+        let mut live = Self::new(options);
         live.ask(&ControlRequest::Start).unwrap();
         live.agent(&match dialect {
             ACP_V2 => json!({"jsonrpc": "2.0", "id": 1, "result": {

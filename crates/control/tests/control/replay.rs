@@ -2,14 +2,14 @@
 //! line the same state. And bytes are the same however a read cuts them.
 
 use missiond_control::{
-    AgentRequestId, Client, ControlEvent, ControlRequest, Dialect, Direction, Options,
-    PermissionAnswer, PromptPart, replay,
+    AgentRequestId, Client, ControlEvent, ControlRequest, Direction, Options, PermissionAnswer,
+    PromptPart, replay,
 };
 use missiond_core::Timestamp;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::live::{ACP, ACP_V2, APP_SERVER, Live};
+use crate::live::{ACP, ACP_V2, APP_SERVER, Live, taking_back};
 use crate::traces;
 
 /// A step of a random conversation.
@@ -80,7 +80,7 @@ fn asked() -> impl Strategy<Value = ControlRequest> {
     ]
 }
 
-fn conversation() -> impl Strategy<Value = (Dialect, Vec<Step>)> {
+fn conversation() -> impl Strategy<Value = (Options, Vec<Step>)> {
     let steps = |message: BoxedStrategy<Value>| {
         let step = prop_oneof![
             5 => message.prop_map(Step::Agent),
@@ -91,14 +91,15 @@ fn conversation() -> impl Strategy<Value = (Dialect, Vec<Step>)> {
         prop::collection::vec(step, 1..40)
     };
     prop_oneof![
-        steps(acp_message().boxed()).prop_map(|steps| (ACP, steps)),
-        steps(acp_message().boxed()).prop_map(|steps| (ACP_V2, steps)),
-        steps(app_server_message().boxed()).prop_map(|steps| (APP_SERVER, steps)),
+        steps(acp_message().boxed()).prop_map(|steps| (Options::new(ACP), steps)),
+        steps(acp_message().boxed()).prop_map(|steps| (taking_back(), steps)),
+        steps(acp_message().boxed()).prop_map(|steps| (Options::new(ACP_V2), steps)),
+        steps(app_server_message().boxed()).prop_map(|steps| (Options::new(APP_SERVER), steps)),
     ]
 }
 
-fn played(dialect: Dialect, steps: &[Step]) -> Live {
-    let mut live = Live::with_session(dialect);
+fn played(options: Options, steps: &[Step]) -> Live {
+    let mut live = Live::in_session(options);
     for step in steps {
         match step {
             Step::Agent(message) => drop(live.agent(message)),
@@ -112,8 +113,8 @@ fn played(dialect: Dialect, steps: &[Step]) -> Live {
 
 proptest! {
     #[test]
-    fn a_recording_cut_at_any_line_is_the_state_that_was((dialect, steps) in conversation()) {
-        let live = played(dialect, &steps);
+    fn a_recording_cut_at_any_line_is_the_state_that_was((options, steps) in conversation()) {
+        let live = played(options, &steps);
         let whole = replay(live.options.clone(), &live.recording);
         let events: Vec<ControlEvent> = whole.events.into_iter().map(|(_, event)| event).collect();
         prop_assert_eq!(&events, &live.events);
@@ -138,7 +139,7 @@ proptest! {
 
     #[test]
     fn any_split_of_the_bytes_gives_the_same_events(
-        (dialect, steps) in conversation(),
+        (mut options, steps) in conversation(),
         cuts in prop::collection::vec(1..64usize, 1..20),
     ) {
         let mut bytes = Vec::new();
@@ -150,7 +151,6 @@ proptest! {
             }
             bytes.push(b'\n');
         }
-        let mut options = Options::new(dialect);
         options.limits.line = 256;
         let now = Timestamp::from_micros(1);
         let mut whole = Client::new(options.clone());
