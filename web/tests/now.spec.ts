@@ -401,7 +401,7 @@ test.describe("at phone width", () => {
 
   test("lines are cards with buttons for thumbs, and the views are in reach", async ({ stage, page }) => {
     await playAgents(page, 5);
-    await page.goto(await stage.link());
+    await stage.trade(page);
     const bar = page.getByRole("navigation", { name: "Main views" });
     await expect(bar.getByRole("link")).toHaveText([/Now/, "Board", "Review"]);
     const allow = page.getByRole("button", { name: "Allow once" });
@@ -461,7 +461,7 @@ for (const { name, ...look } of LOOKS) {
     const context = await browser.newContext({ ...look, reducedMotion: "reduce" });
     const page = await context.newPage();
     await playAgents(page, 12);
-    await page.goto(await stage.link());
+    await stage.trade(page);
     await expect(page.locator('[data-group="needs"] .now-row')).toHaveCount(6);
     await page.locator('[data-kind="works"] .row-more').first().click();
     const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ["violations"] });

@@ -75,7 +75,7 @@ for (const [name, width, colorScheme] of [
   test(`the switcher has its place, ${name}`, async ({ stage, browser }) => {
     await twoProjects(stage);
     const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
-    await page.goto(await stage.link());
+    await stage.trade(page);
     const address = await stage.address();
     for (const view of ["", "board", "executions", "review", "timeline"]) {
       await page.goto(`${address}/${view}`);

@@ -60,7 +60,7 @@ test.describe("at phone width", () => {
 
   test("a tile shows letters that can be read", async ({ stage, page }) => {
     const { slot } = await stage.spawn("shell", ["sh"]);
-    await page.goto(await stage.link());
+    await stage.trade(page);
     await page.goto(`${await stage.address()}/slots`);
     const canvas = page.locator('[data-slot="shell"] canvas');
     await stage.call("slot_send", { slot, text: "echo a$((20+1))z", submit: true, when: "now", force: true });

@@ -89,9 +89,18 @@ export class Stage {
   }
 
   async signIn(page: Page): Promise<void> {
-    await page.goto(await this.link());
+    await this.trade(page);
     await expect(page.getByRole("navigation", { name: "Views" })).toBeVisible();
     await expect(page.getByText(/^live/)).toBeVisible();
+  }
+
+  /**
+   * Opens a login link and waits until it was traded for a session. Whoever leaves the
+   * page before takes the request back, and is not signed in.
+   */
+  async trade(page: Page): Promise<void> {
+    await page.goto(await this.link());
+    await expect(page).not.toHaveURL(/login/);
   }
 
   /** Dies as if the power had gone. */

@@ -521,8 +521,7 @@ test("on a phone the board opens on what needs you", async ({ stage, browser }) 
   await expect.poll(() => status(stage, "T-1"), { timeout: 60_000 }).toBe("blocked");
   const context = await browser.newContext({ viewport: { width: 390, height: 844 }, colorScheme: "dark" });
   const page = await context.newPage();
-  await page.goto(await stage.link());
-  await expect(page).not.toHaveURL(/login/);
+  await stage.trade(page);
   await page.goto(`${await stage.address()}/board`);
   await expect(page.locator(column("blocked"))).toBeInViewport({ ratio: 0.5 });
   await expect(page.locator(column("done"))).toHaveCount(0);
