@@ -24,7 +24,8 @@ export default defineConfig({
   reporter: "list",
   use: {
     viewport: { width: 1280, height: 800 },
-    trace: "retain-on-failure",
+    // Of the second try alone: the first waits for nothing that nobody may ever look at.
+    trace: "on-all-retries",
     launchOptions: {
       ...(executablePath ? { executablePath } : {}),
       args: [

@@ -48,6 +48,10 @@ impl LintingCargo {
             .env("RUSTC_WORKSPACE_WRAPPER", &self.driver)
             // Whoever sets it would get other lints, and all crates anew.
             .env_remove("CLIPPY_ARGS");
+        if std::env::var_os("CI").is_some() {
+            // What is built once is not built the second time for which that is kept.
+            command.env("CARGO_INCREMENTAL", "0");
+        }
         command
     }
 
