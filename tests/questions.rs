@@ -642,3 +642,53 @@ fn words_given_at_the_slot_close_the_question_too() {
     stage.wait_for_file("colour");
     wait_for("the question to be closed", || stage.inbox().is_empty());
 }
+
+#[test]
+fn a_file_of_cases_is_decided_without_a_daemon() {
+    let home = TestHome::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cases.jsonl");
+    let case = |id: &str, argument: &str| {
+        json!({
+            "id": id, "rules": ["allow git status*", "deny ~/.ssh/**"], "tool": "Bash",
+            "argument": argument, "cwd": "/home/me/app", "home": "/home/me",
+        })
+    };
+    let lines = [
+        case("known", "git status -s").to_string(),
+        String::new(),
+        case("unknown", "make").to_string(),
+        case("key", "cat ~/.ssh/id_ed25519").to_string(),
+    ];
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    let test = || {
+        home.mission(&[
+            "permission",
+            "test",
+            "--json",
+            "--batch",
+            file.to_str().unwrap(),
+        ])
+    };
+    let verdicts = |output: &std::process::Output| -> Vec<(Value, Value)> {
+        let text = String::from_utf8(output.stdout.clone()).unwrap();
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines
+            .map(|line| (line["id"].clone(), line["verdict"].clone()))
+            .collect()
+    };
+    let output = test();
+    let all = [("known", "allow"), ("unknown", "ask"), ("key", "deny")];
+    assert_eq!(
+        verdicts(&output),
+        all.map(|(id, verdict)| (json!(id), json!(verdict)))
+    );
+    assert!(output.status.success());
+    std::fs::write(&file, "nonsense\n").unwrap();
+    let output = test();
+    assert_eq!(verdicts(&output), [(Value::Null, json!("ask"))]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!home.path().join("run").exists(), "no daemon was started");
+}

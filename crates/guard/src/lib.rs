@@ -3,4 +3,5 @@
 //! asks has read the screen, resolved the links of a path and knows who runs in
 //! the slot; here it is only decided.
 
+pub mod batch;
 pub mod permissions;

@@ -1,5 +1,6 @@
 //! `mission inbox`, `answer`, `dismiss` and `permission …`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -96,8 +97,14 @@ command is allowed only if each of its parts is.")]
     },
     /// Say what the rules decide about a use of a tool, and which one decides.
     #[command(after_help = "\
-Example:
-  mission permission test --tool Bash --argument 'rm -rf /'")]
+Examples:
+  mission permission test --tool Bash --argument 'rm -rf /'
+  mission permission test --batch cases.jsonl --json
+
+With --batch nothing of this machine is looked at and no daemon is needed: each line is
+an object with `rules`, `tool`, `argument`, `cwd`, `home` and an `id`, and is answered by
+`id`, `verdict` and `reason`. A line or a rule that cannot be read is asked, and the exit
+code is 1.")]
     Test(PermissionTestArgs),
 }
 
@@ -157,8 +164,8 @@ pub(crate) struct PermissionAddArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PermissionTestArgs {
-    #[arg(long)]
-    pub(crate) tool: String,
+    #[arg(long, required_unless_present = "batch")]
+    pub(crate) tool: Option<String>,
     /// A command for Bash, Run and Shell, otherwise any text.
     #[arg(long)]
     pub(crate) argument: Option<Text<100_000, 0>>,
@@ -171,4 +178,12 @@ pub(crate) struct PermissionTestArgs {
     /// As if an agent in this slot asked.
     #[arg(long)]
     pub(crate) slot: Option<String>,
+    /// Decide about each line of this file instead, by the line's own rules; `-` is
+    /// standard input.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["tool", "argument", "path", "server", "engine", "slot"]
+    )]
+    pub(crate) batch: Option<PathBuf>,
 }

@@ -1,5 +1,7 @@
 //! `mission permission …`
 
+mod batch;
+
 use std::process::ExitCode;
 
 use missiond_api::operations::attention::permission::{
@@ -24,6 +26,12 @@ pub(super) fn run(
     reach: &Reach,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
+    if let PermissionCommand::Test(PermissionTestArgs {
+        batch: Some(file), ..
+    }) = &command
+    {
+        return batch::run(file, output);
+    }
     let mut client = reach.client(output)?;
     match command {
         PermissionCommand::List { decisions } => {
@@ -78,7 +86,7 @@ fn add_params(args: PermissionAddArgs) -> Result<PermissionAddParams, Failure> {
 fn test_params(args: PermissionTestArgs) -> PermissionTestParams {
     let folder = std::env::current_dir().ok();
     PermissionTestParams {
-        tool: args.tool,
+        tool: args.tool.unwrap_or_default(),
         argument: args.argument,
         path: args.path,
         server: args.server,
