@@ -5,6 +5,7 @@
 mod alternatives;
 mod budgets;
 mod context;
+mod control;
 mod crash;
 mod demo;
 mod flow;

@@ -22,8 +22,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AttemptId, BoardTaskId, BoardTaskStatus, CliEngine, DaemonId, EngineeringPhase, ExecutionId,
-    FencingToken, List, Permission, SlotId, Text, Timestamp,
+    AttemptId, BoardTaskId, BoardTaskStatus, CliEngine, Controller, DaemonId, EngineeringPhase,
+    ExecutionId, FencingToken, List, Permission, SlotId, Text, Timestamp,
 };
 
 pub use alternative::{Alternative, Alternatives, InvalidAlternative, MOST_ALTERNATIVES};
@@ -111,6 +111,9 @@ pub struct BoardTask {
     pub args: Vec<String>,
     pub permission: Option<Permission>,
     pub model: Option<String>,
+    /// What drives its agent; as for every run of the engine when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Controller>,
     pub repository: Option<PathBuf>,
     pub isolation: Isolation,
     /// What the work starts from; the repository's own branch when absent.

@@ -1,5 +1,7 @@
 //! Who drives an agent: its terminal or a protocol.
 
+use std::str::FromStr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +20,16 @@ pub enum Controller {
     Terminal,
 }
 
+/// The text names no controller.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is nothing that drives an agent: use structured or terminal")]
+pub struct InvalidController(String);
+
 impl Controller {
+    pub const ALL: &'static [Self] = &[Self::Structured, Self::Terminal];
+
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Structured => "structured",
             Self::Terminal => "terminal",
@@ -31,5 +40,16 @@ impl Controller {
 impl std::fmt::Display for Controller {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+impl FromStr for Controller {
+    type Err = InvalidController;
+
+    fn from_str(text: &str) -> Result<Self, InvalidController> {
+        let named = Self::ALL.iter().find(|each| each.name() == text);
+        named
+            .copied()
+            .ok_or_else(|| InvalidController(text.chars().take(64).collect()))
     }
 }

@@ -47,7 +47,7 @@ pub use bounded::{AbsolutePath, Bounded, BoundedOr, Limit, List, MAX_EXACT, OutO
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use config_kind::ConfigKind;
 pub use context::{ContextItem, ContextOutcome, ContextSource, ContextTokens, SourceState};
-pub use controller::Controller;
+pub use controller::{Controller, InvalidController};
 pub use conversation::{
     Conversation, ConversationItem, ConversationTurn, SaidBy, ToolOutcome, TurnLimit,
 };

@@ -327,6 +327,7 @@ const fn clearable(field: TaskField) -> Clearable {
         TaskField::Engine => Clearable::Engine,
         TaskField::Permission => Clearable::Permission,
         TaskField::Model => Clearable::Model,
+        TaskField::Control => Clearable::Control,
         TaskField::Repository => Clearable::Repository,
         TaskField::Base => Clearable::Base,
         TaskField::Budget => Clearable::Budget,

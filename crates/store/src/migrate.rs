@@ -51,6 +51,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     21 "0021_pull_requests",
     22 "0022_alternatives",
     23 "0023_how_runs_ended",
+    24 "0024_control_of_tasks",
 };
 
 /// Where the record of applied migrations is kept.

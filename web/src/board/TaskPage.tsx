@@ -129,12 +129,15 @@ function Details({ details }: { details: TaskDetails }) {
   );
 }
 
+/** What drives its agent, where the task says it. */
+const DRIVEN = { structured: "by its protocol", terminal: "by its terminal", "as usual": "" };
+
 function Facts({ details }: { details: TaskDetails }) {
   const { task } = details;
   const rows: [string, ReactNode][] = [
     ["Priority", task.priority],
     ["Phase", task.phases.length > 1 ? `${task.phase} of ${task.phases.join(", ")}` : task.phase],
-    ["Agent", [task.engine ?? "any", task.model, task.permission?.replaceAll("-", " ")].filter(Boolean).join(", ")],
+    ["Agent", [task.engine ?? "any", task.model, task.permission?.replaceAll("-", " "), DRIVEN[task.control ?? "as usual"]].filter(Boolean).join(", ")],
     ["Repository", task.repository ? <code>{task.repository}</code> : null],
     ["Isolation", task.isolation],
     ["Start from", task.base ? <code>{task.base}</code> : null],

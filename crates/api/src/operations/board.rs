@@ -323,6 +323,7 @@ pub enum TaskField {
     Engine,
     Permission,
     Model,
+    Control,
     Repository,
     Base,
     Budget,

@@ -94,7 +94,8 @@ impl Board {
         trace: TraceContext,
     ) -> Result<Added, BoardError> {
         let before = self.find(task).await?;
-        let warning = vet::vet_program(&alternative.clone().of(&before.draft()))?;
+        let engines = self.config.borrow().engines.clone();
+        let warning = vet::vet_program(&alternative.clone().of(&before.draft()), &engines)?;
         let act = self.act(trace);
         let added = self.db.write(move |tx| {
             Box::pin(async move {

@@ -99,6 +99,7 @@ impl Board {
         below: &TaskDraft,
     ) -> Result<Vec<NewBoardTask>, BoardError> {
         let mut new = Vec::with_capacity(parts.len());
+        let engines = self.config.borrow().engines.clone();
         for (place, part) in parts.iter().enumerate() {
             let draft = part.draft.clone().over(below.clone());
             let filled = self.fill(draft, None).await?;
@@ -106,7 +107,7 @@ impl Board {
                 .draft
                 .check()
                 .map_err(|error| refused(place, part, error.to_string()))?;
-            let vetted = vet::vet(&filled.draft).await;
+            let vetted = vet::vet(&filled.draft, &engines).await;
             vetted.map_err(|error| refused(place, part, error.to_string()))?;
             new.push(NewBoardTask::open(filled.draft));
         }
@@ -139,6 +140,7 @@ fn inherited(parent: &BoardTask) -> TaskDraft {
         engine: parent.engine.clone(),
         permission: parent.permission,
         model: parent.model.clone(),
+        control: parent.control,
         repository: parent.repository.clone(),
         isolation: Some(parent.isolation),
         base: parent.base.clone(),

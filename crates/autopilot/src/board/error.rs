@@ -1,5 +1,6 @@
 //! Why the board did not do what it was asked.
 
+use missiond_adapters::PlanError;
 use missiond_core::{Alternative, CliEngine, DraftError, ErrorCode, IllegalMove};
 use missiond_exchange::ImportError;
 use missiond_rehearsal::UnknownScript;
@@ -41,6 +42,9 @@ pub enum BoardError {
         mode: &'static str,
         instead: &'static str,
     },
+    /// What is to drive it does not fit its engine.
+    #[error(transparent)]
+    Control(#[from] PlanError),
     #[error(transparent)]
     UnknownScript(#[from] UnknownScript),
     #[error("{0} is named twice: each engine with its model tries a task once")]
@@ -96,6 +100,7 @@ impl BoardError {
             | Self::UnknownEngine { .. }
             | Self::NoScript
             | Self::Permission { .. }
+            | Self::Control(_)
             | Self::SharedAlternatives
             | Self::SameEngineTwice(_)
             | Self::UnknownScript(_)

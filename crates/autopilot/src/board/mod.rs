@@ -123,16 +123,20 @@ impl Board {
         trace: TraceContext,
     ) -> Result<Added, BoardError> {
         let mut filled = self.fill(request.draft, request.template).await?;
-        let usual_engine = self.config.borrow().autopilot.engine.clone();
+        let (usual_engine, engines) = {
+            let config = self.config.borrow();
+            (config.autopilot.engine.clone(), config.engines.clone())
+        };
         let further = alternatives::drafts(&mut filled.draft, request.alternatives, &usual_engine)?;
         filled.draft.check()?;
         let mut warnings = filled.warnings;
-        warnings.extend(vet::vet(&filled.draft).await?);
+        warnings.extend(vet::vet(&filled.draft, &engines).await?);
         if filled.draft.engine.is_none() {
-            warnings.extend(vet::vet_usual(&usual_engine));
+            let control = filled.draft.control;
+            warnings.extend(vet::vet_usual(&usual_engine, control, &engines));
         }
         for draft in &further {
-            warnings.extend(vet::vet_program(draft)?);
+            warnings.extend(vet::vet_program(draft, &engines)?);
         }
         let act = self.act(trace);
         let (parent, depends_on) = (request.parent, request.depends_on);
@@ -206,10 +210,12 @@ impl Board {
     async fn vet_change(&self, task: TaskRef, edit: &TaskEdit) -> Result<(), BoardError> {
         let set = &edit.set;
         let elsewhere = set.repository.is_some() || set.isolation.is_some() || set.base.is_some();
-        if elsewhere || set.engine.is_some() || set.args.is_some() {
+        let driven = set.engine.is_some() || set.args.is_some() || set.control.is_some();
+        if elsewhere || driven {
             let before = self.find(task).await?;
             let after = edit.clone().over(before.draft());
-            vet::vet(&after).await?;
+            let engines = self.config.borrow().engines.clone();
+            vet::vet(&after, &engines).await?;
         }
         Ok(())
     }

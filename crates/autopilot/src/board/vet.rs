@@ -1,8 +1,12 @@
 //! Looking at a task before it is put on the board: what could never be worked on
 //! is refused with what to do, what may still come right is a warning.
 
-use missiond_adapters::{ProgramSource, adapter, find_program, known_engines};
-use missiond_core::{CliEngine, Finish, Isolation, Permission, TaskDraft};
+use missiond_adapters::{
+    Adapter, PlanError, ProgramSource, Standing, StructuredOffer, find_program, known_engines,
+};
+use missiond_config::EnginesConfig;
+use missiond_core::{CliEngine, Controller, Finish, Isolation, Permission, TaskDraft};
+use missiond_executions::adapter_of;
 use missiond_rehearsal::{check_builtin, named_script};
 use missiond_workspace::{Repository, WorkspaceError};
 
@@ -12,8 +16,11 @@ use super::BoardError;
 const REHEARSAL: &str = "rehearsal";
 
 /// What is probably a mistake; refused when it surely is one.
-pub(super) async fn vet(draft: &TaskDraft) -> Result<Vec<String>, BoardError> {
-    let mut warnings = Vec::from_iter(vet_program(draft)?);
+pub(super) async fn vet(
+    draft: &TaskDraft,
+    engines: &EnginesConfig,
+) -> Result<Vec<String>, BoardError> {
+    let mut warnings = Vec::from_iter(vet_program(draft, engines)?);
     if draft.finish == Some(Finish::PullRequest) && !is_installed("gh") {
         let warning = "its pull request cannot be opened now: GitHub's command line `gh` is not \
                        installed";
@@ -40,15 +47,20 @@ pub(super) async fn vet(draft: &TaskDraft) -> Result<Vec<String>, BoardError> {
 }
 
 /// The same of the program alone that is to do it.
-pub(super) fn vet_program(draft: &TaskDraft) -> Result<Option<String>, BoardError> {
+pub(super) fn vet_program(
+    draft: &TaskDraft,
+    engines: &EnginesConfig,
+) -> Result<Option<String>, BoardError> {
     let args = draft.args.as_deref().unwrap_or_default();
     match &draft.engine {
         Some(engine) => {
             if engine.name() == REHEARSAL {
                 vet_script(draft, args)?;
             }
-            let warning = vet_engine(engine, args)?;
-            vet_permission(engine, draft.permission)?;
+            let adapter = adapter_of(engine, engines);
+            let offer = vet_control(&*adapter, draft.control)?;
+            let warning = vet_engine(&*adapter, offer, args)?;
+            vet_permission(&*adapter, draft.permission)?;
             Ok(warning)
         }
         None => Ok(None),
@@ -56,8 +68,16 @@ pub(super) fn vet_program(draft: &TaskDraft) -> Result<Option<String>, BoardErro
 }
 
 /// The same of a task that leaves it to the configuration who does it.
-pub(super) fn vet_usual(engine: &CliEngine) -> Option<String> {
-    let warning = vet_engine(engine, &[]).ok()??;
+pub(super) fn vet_usual(
+    engine: &CliEngine,
+    control: Option<Controller>,
+    engines: &EnginesConfig,
+) -> Option<String> {
+    let adapter = adapter_of(engine, engines);
+    let warning = match vet_control(&*adapter, control) {
+        Ok(offer) => vet_engine(&*adapter, offer, &[]).ok()??,
+        Err(error) => error.to_string(),
+    };
     Some(format!(
         "{warning}; a task that names no engine is given to that of `autopilot.engine`"
     ))
@@ -75,27 +95,54 @@ fn vet_script(draft: &TaskDraft, args: &[String]) -> Result<(), BoardError> {
     Ok(check_builtin(script)?)
 }
 
-fn vet_engine(engine: &CliEngine, args: &[String]) -> Result<Option<String>, BoardError> {
-    let adapter = adapter(engine);
+/// By what protocol it is to be driven, if the task says that it is; what the engine does
+/// not offer is refused.
+fn vet_control(
+    adapter: &dyn Adapter,
+    control: Option<Controller>,
+) -> Result<Option<StructuredOffer<'_>>, PlanError> {
+    let offer = adapter.structured();
+    let engine = adapter.engine();
+    match control {
+        Some(Controller::Structured) if offer.is_none() => Err(PlanError::TerminalOnly { engine }),
+        Some(Controller::Structured) => Ok(offer),
+        Some(Controller::Terminal)
+            if offer.is_some_and(|offer| offer.standing == Standing::OnlyWay) =>
+        {
+            Err(PlanError::ProtocolOnly { engine })
+        }
+        Some(Controller::Terminal) | None => Ok(None),
+    }
+}
+
+fn vet_engine(
+    adapter: &dyn Adapter,
+    offer: Option<StructuredOffer<'_>>,
+    args: &[String],
+) -> Result<Option<String>, BoardError> {
+    let engine = adapter.engine();
     match adapter.source() {
         ProgramSource::FirstArgument if args.is_empty() => {
             let known = known_engines();
             let mut names: Vec<_> = known.iter().map(CliEngine::name).collect();
             names.push(REHEARSAL);
             Err(BoardError::UnknownEngine {
-                engine: engine.clone(),
+                engine,
                 known: names.join(", "),
             })
         }
         ProgramSource::OwnBinary if args.is_empty() => Err(BoardError::NoScript),
         ProgramSource::Installed => {
-            let missing = !is_installed(adapter.program());
-            Ok(missing.then(|| {
-                format!(
-                    "the engine {engine} cannot run now: there is no program `{}`",
-                    adapter.program()
-                )
-            }))
+            let program = offer.map_or(adapter.program(), |offer| offer.program);
+            if is_installed(program) {
+                return Ok(None);
+            }
+            let install = offer.and_then(|offer| offer.install);
+            let install =
+                install.map_or_else(String::new, |with| format!("; `{with}` installs it"));
+            Ok(Some(format!(
+                "the engine {engine} cannot run now: there is no program `{program}`{install}"
+            )))
         }
         ProgramSource::FirstArgument | ProgramSource::OwnBinary => Ok(None),
     }
@@ -103,9 +150,9 @@ fn vet_engine(engine: &CliEngine, args: &[String]) -> Result<Option<String>, Boa
 
 /// A program that is run as it is has no modes that could be chosen from outside; an
 /// attempt with one would end before it began.
-fn vet_permission(engine: &CliEngine, permission: Option<Permission>) -> Result<(), BoardError> {
+fn vet_permission(adapter: &dyn Adapter, permission: Option<Permission>) -> Result<(), BoardError> {
     let asks = permission.is_none_or(|permission| permission == Permission::Ask);
-    let instead = match adapter(engine).source() {
+    let instead = match adapter.source() {
         _ if asks => return Ok(()),
         ProgramSource::Installed => return Ok(()),
         ProgramSource::OwnBinary => "its script says what it asks; leave `permission` out",
@@ -114,7 +161,7 @@ fn vet_permission(engine: &CliEngine, permission: Option<Permission>) -> Result<
         }
     };
     Err(BoardError::Permission {
-        engine: engine.clone(),
+        engine: adapter.engine(),
         mode: permission.map_or("ask", Permission::as_str),
         instead,
     })

@@ -95,7 +95,7 @@ async fn start_in(
         name: Some(name),
         env: [("MISSION_TASK".to_owned(), work.task.number.to_string())].into(),
         resume,
-        controller: None,
+        controller: work.task.control,
         signals: None,
         // Whoever put the task on the board said where it is to be done.
         trust_folder: true,

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use missiond_api::operations::board::TaskField;
 use missiond_core::{
-    Alternative, BoardTaskStatus, Check, CliEngine, Clock, EngineeringPhase, Finish, Isolation,
-    Limit, MOST_CHECK_SECS, Permission, Priority, ReviewGate, SystemClock, TaskRef, Text,
-    Timestamp,
+    Alternative, BoardTaskStatus, Check, CliEngine, Clock, Controller, EngineeringPhase, Finish,
+    Isolation, Limit, MOST_CHECK_SECS, Permission, Priority, ReviewGate, SystemClock, TaskRef,
+    Text, Timestamp,
 };
 
 use super::duration::duration;
@@ -20,6 +20,7 @@ Examples:
   mission task add \"Fix the lexer\" --check \"cargo test\" --touches 'src/lexer/**'
   mission task add \"Write the docs\" --after T-1 --priority high --label docs
   mission task add \"Tidy up\" --template chore --engine codex
+  mission task add \"Try the prompt\" --engine claude --control terminal
   mission task add \"Summarize the thread\" --isolation none
   mission task add \"Speed up the parser\" --engine claude --also-engine codex
 
@@ -271,6 +272,10 @@ pub(crate) struct DraftArgs {
     /// The model, in the words of the CLI.
     #[arg(long)]
     pub(crate) model: Option<String>,
+    /// What drives it: structured (the protocol of its CLI) or terminal; as for every run of
+    /// the engine when left out.
+    #[arg(long)]
+    pub(crate) control: Option<Controller>,
     /// What the agent may do without asking: ask, accept-edits, plan or bypass.
     #[arg(long)]
     pub(crate) permission: Option<Permission>,
@@ -365,6 +370,7 @@ pub(crate) enum ClearArg {
     Engine,
     Permission,
     Model,
+    Control,
     Repository,
     Base,
     Budget,
@@ -377,6 +383,7 @@ impl From<ClearArg> for TaskField {
             ClearArg::Engine => Self::Engine,
             ClearArg::Permission => Self::Permission,
             ClearArg::Model => Self::Model,
+            ClearArg::Control => Self::Control,
             ClearArg::Repository => Self::Repository,
             ClearArg::Base => Self::Base,
             ClearArg::Budget => Self::Budget,

@@ -39,13 +39,14 @@ pub enum InvalidAlternative {
 }
 
 impl Alternative {
-    /// The same task for this engine. Arguments are for one program alone: another
-    /// engine is given none.
+    /// The same task for this engine. Arguments and what drives it are for one program
+    /// alone: another engine is given none.
     #[must_use]
     pub fn of(self, task: &TaskDraft) -> TaskDraft {
         let same = task.engine.as_ref() == Some(&self.engine);
         TaskDraft {
             args: task.args.clone().filter(|_| same),
+            control: task.control.filter(|_| same),
             engine: Some(self.engine),
             model: self.model,
             ..task.clone()

@@ -13,7 +13,9 @@ use super::{
     MOST_CHECK_SECS, MOST_TOKENS, Priority, ReviewGate, TaskNumber, check_touch,
 };
 use crate::machines::Machine;
-use crate::{BoardTaskId, BoardTaskStatus, CliEngine, EngineeringPhase, Permission, Timestamp};
+use crate::{
+    BoardTaskId, BoardTaskStatus, CliEngine, Controller, EngineeringPhase, Permission, Timestamp,
+};
 
 /// All but the title may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +59,9 @@ pub struct TaskDraft {
     pub permission: Option<Permission>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    // What drives its agent; as for every run of the engine when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<Controller>,
     /// The repository to work in, absolute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repository: Option<PathBuf>,
@@ -164,6 +169,7 @@ impl TaskDraft {
             args: self.args.or(below.args),
             permission: self.permission.or(below.permission),
             model: self.model.or(below.model),
+            control: self.control.or(below.control),
             repository: self.repository.or(below.repository),
             isolation: self.isolation.or(below.isolation),
             base: self.base.or(below.base),
@@ -323,6 +329,7 @@ impl BoardTask {
             args: draft.args.unwrap_or_default(),
             permission: draft.permission,
             model: draft.model,
+            control: draft.control,
             repository: draft.repository,
             isolation: draft.isolation.unwrap_or_default(),
             base: draft.base,
@@ -359,6 +366,7 @@ impl BoardTask {
             args: any(&self.args),
             permission: self.permission,
             model: self.model.clone(),
+            control: self.control,
             repository: self.repository.clone(),
             isolation: (self.isolation != Isolation::Worktree).then_some(self.isolation),
             base: self.base.clone(),
@@ -461,6 +469,7 @@ mod tests {
         let draft = TaskDraft {
             description: Some("all of it".into()),
             priority: Some(Priority::Urgent),
+            control: Some(Controller::Terminal),
             labels: Some(vec!["a b".into()]),
             checks: Some(vec![Check::of(vec!["true".into()])]),
             finish: Some(Finish::Patch),

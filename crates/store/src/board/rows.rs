@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use missiond_core::{BoardTask, BoardTaskId, Note, Permission, Priority, TaskNumber};
+use missiond_core::{BoardTask, BoardTaskId, Controller, Note, Permission, Priority, TaskNumber};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -12,7 +12,7 @@ use crate::{Row, StoreError, Tx, Value};
 pub(super) const TASK: &str = "id, number, title, description, status, phase, phases, priority, \
      rank, parent, labels, touches, due, engine, args, permission, model, repository, isolation, \
      base, finish, checks, setup, teardown, max_attempts, budget, tries, not_before, blocked, \
-     created_at, updated_at, finished_at, review, pull_request, alternative_of";
+     created_at, updated_at, finished_at, review, pull_request, alternative_of, control";
 
 pub(super) fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
     let text = serde_json::to_string(value);
@@ -81,6 +81,7 @@ pub(super) fn task_values(task: &BoardTask) -> Result<Vec<Value>, StoreError> {
             None => Value::Null,
         },
         task.alternative_of.map(|head| head.to_string()).into(),
+        task.control.map(Controller::name).into(),
     ])
 }
 
@@ -129,6 +130,7 @@ pub(super) fn task(row: &Row) -> Result<BoardTask, StoreError> {
             None => None,
         },
         alternative_of: row.parse_optional(34)?,
+        control: row.parse_optional(35)?,
     })
 }
 

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
 use missiond_core::{
-    AttemptId, BoardTask, BoardTaskId, BoardTaskStatus, Claim, ClaimKind, CliEngine, DaemonId,
-    ErrorCode, Event, Evidence, ExecutionId, FencingToken, Isolation, Outcome, Priority, SlotId,
-    TaskDraft, TaskNumber, TaskRef, Timestamp, TraceContext, Wait,
+    AttemptId, BoardTask, BoardTaskId, BoardTaskStatus, Claim, ClaimKind, CliEngine, Controller,
+    DaemonId, ErrorCode, Event, Evidence, ExecutionId, FencingToken, Isolation, Outcome, Priority,
+    SlotId, TaskDraft, TaskNumber, TaskRef, Timestamp, TraceContext, Wait,
 };
 
 use super::fixtures::{TTL, minutes_later, noon, open};

@@ -316,6 +316,12 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT ended_as FROM executions",
         answer: &["failed"],
     },
+    Holding {
+        since: 24,
+        write: "UPDATE board_tasks SET control = 'terminal'",
+        ask: "SELECT control FROM board_tasks",
+        answer: &["terminal"],
+    },
 ];
 
 /// An empty database as the release before would have made it: without the newest

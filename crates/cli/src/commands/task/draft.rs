@@ -37,6 +37,7 @@ pub(super) fn of(args: DraftArgs) -> Result<TaskDraft, Failure> {
         args: None,
         permission: args.permission,
         model: args.model,
+        control: args.control,
         repository,
         isolation: args.isolation,
         base: args.base,

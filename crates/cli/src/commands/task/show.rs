@@ -4,8 +4,8 @@ use missiond_api::operations::board::{
     AlternativeSummary, ReadyReport, TaskDetails, TaskLink, TaskPage, TaskSummary,
 };
 use missiond_core::{
-    Attempt, BoardTask, BoardTaskStatus, Check, Clock, Evidence, Finish, Isolation, ReviewGate,
-    SystemClock, Timestamp, Wait,
+    Attempt, BoardTask, BoardTaskStatus, Check, Clock, Controller, Evidence, Finish, Isolation,
+    ReviewGate, SystemClock, Timestamp, Wait,
 };
 use missiond_os::programs::find_program;
 
@@ -175,6 +175,11 @@ pub(super) fn details(output: &mut Output, details: &TaskDetails) {
             .as_deref()
             .map_or_else(String::new, |model| format!(", {model}"));
         field("engine", &format!("{engine}{model}"));
+    }
+    match task.control {
+        Some(Controller::Structured) => field("driven by", "its protocol"),
+        Some(Controller::Terminal) => field("driven by", "its terminal"),
+        None => {}
     }
     if !task.args.is_empty() {
         field("arguments", &task.args.join(" "));

@@ -63,7 +63,11 @@ async fn after(db: &MissionDb, id: BoardTaskId) -> Vec<String> {
 pub async fn board_of_alternatives_one_is_kept_and_the_others_are_given_up(url: DbUrl) {
     let db = open(&url).await;
     let before = titled(&db, "before", &[]).await;
-    let head = add(&db, worked_on("divide"), &[before]).await;
+    let wanted = TaskDraft {
+        control: Some(Controller::Structured),
+        ..worked_on("divide")
+    };
+    let head = add(&db, wanted, &[before]).await;
     let other = alternative(&db, head.id, "codex:gpt-5").await;
     let third = alternative(&db, other.id, "claude:haiku").await;
     assert_eq!(third.alternative_of, Some(head.id), "the head is named");
@@ -73,6 +77,7 @@ pub async fn board_of_alternatives_one_is_kept_and_the_others_are_given_up(url: 
         number: other.number,
         engine: other.engine.clone(),
         model: other.model.clone(),
+        control: None,
         alternative_of: Some(head.id),
         review: ReviewGate::AfterApproval,
         ..head.clone()

@@ -9,6 +9,7 @@ pub async fn board_tasks_are_edited_noted_and_found(url: DbUrl) {
         priority: Some(Priority::Urgent),
         due: Some(minutes_later(60)),
         engine: Some(CliEngine::Codex),
+        control: Some(Controller::Structured),
         ..draft("Fix the LEXER")
     };
     let odd = add(&db, wanted, &[]).await;
@@ -58,6 +59,7 @@ pub async fn board_tasks_are_edited_noted_and_found(url: DbUrl) {
     let change = TaskEdit {
         set: TaskDraft {
             title: Some("Fix the parser".into()),
+            control: Some(Controller::Terminal),
             ..TaskDraft::default()
         },
         clear: vec![Clearable::Due, Clearable::Engine],
@@ -73,11 +75,22 @@ pub async fn board_tasks_are_edited_noted_and_found(url: DbUrl) {
         title: "Fix the parser".into(),
         due: None,
         engine: None,
+        control: Some(Controller::Terminal),
         updated_at: minutes_later(1),
         ..odd
     };
     assert_eq!(edited, expected);
     assert_eq!(get(&db, id).await, expected);
+    let freed = TaskEdit {
+        clear: vec![Clearable::Control],
+        ..TaskEdit::default()
+    };
+    let freed = write(&db, move |tx| {
+        Box::pin(async move { board::edit(tx, id, freed, &act(minutes_later(2))).await })
+    })
+    .await;
+    assert_eq!(freed.control, None);
+    assert_eq!(get(&db, id).await, freed);
     let notes = db
         .read(move |tx| Box::pin(board::notes(tx, id)))
         .await
