@@ -1,7 +1,7 @@
 //! `mission autopilot …` and `mission demo`.
 
 use clap::{Args, Subcommand};
-use missiond_core::{CliEngine, Text};
+use missiond_core::{CliEngine, Controller, Text};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AutopilotCommand {
@@ -34,6 +34,10 @@ pub(crate) struct DemoArgs {
     /// The agent CLI that does the work; without one, rehearsal agents.
     #[arg(long)]
     pub(crate) engine: Option<CliEngine>,
+    /// What drives it: structured (the protocol of its CLI) or terminal; as for every run of
+    /// the engine when left out.
+    #[arg(long)]
+    pub(crate) control: Option<Controller>,
     /// Leave the demo's daemon running afterwards.
     #[arg(long)]
     pub(crate) keep: bool,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use missiond_adapters::{adapter, find_program, known_engines};
+use missiond_adapters::{PlanError, adapter, find_program, known_engines};
 use missiond_api::operations::NoParams;
 use missiond_api::operations::access::WebLogin;
 use missiond_api::operations::attention::permission::PermissionAdd;
@@ -33,8 +33,8 @@ use missiond_api::operations::compute::{SlotList, SlotListParams};
 use missiond_api::operations::execution::{ExecutionList, ExecutionListParams, ExecutionSummary};
 use missiond_api::{Client, Home};
 use missiond_core::{
-    BoardTaskStatus, CliEngine, ErrorCode, Question, QuestionOrigin, QuestionRef, Seq, TaskNumber,
-    TaskRef, Text, TimelineEvent,
+    BoardTaskStatus, CliEngine, Controller, ErrorCode, Question, QuestionOrigin, QuestionRef, Seq,
+    TaskDraft, TaskNumber, TaskRef, Text, TimelineEvent,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
@@ -62,7 +62,7 @@ const ANSWER: &str = "three exclamation marks";
 
 pub(super) fn run(args: &DemoArgs, output: &mut Output) -> Result<ExitCode, Failure> {
     if let Some(engine) = &args.engine {
-        expect_engine(engine)?;
+        expect_engine(engine, args.control)?;
     }
     expect_programs(&std::env::var("PATH").unwrap_or_default())?;
     let interrupt = Interrupt::listen()?;
@@ -106,7 +106,7 @@ pub(super) fn run(args: &DemoArgs, output: &mut Output) -> Result<ExitCode, Fail
 }
 
 /// Refuses an engine that the demo could not run, before anything is made.
-fn expect_engine(engine: &CliEngine) -> Result<(), Failure> {
+fn expect_engine(engine: &CliEngine, control: Option<Controller>) -> Result<(), Failure> {
     let known = known_engines();
     if !known.contains(engine) {
         let names: Vec<_> = known.iter().map(CliEngine::name).collect();
@@ -117,9 +117,18 @@ fn expect_engine(engine: &CliEngine) -> Result<(), Failure> {
             names.join(", ")
         )));
     }
-    let program = adapter(engine).program().to_owned();
+    let adapter = adapter(engine);
+    let structured = control == Some(Controller::Structured);
+    let offer = adapter.structured().filter(|_| structured);
+    if structured && offer.is_none() {
+        let refused = PlanError::TerminalOnly {
+            engine: engine.clone(),
+        };
+        return Err(Failure::new(ErrorCode::InvalidParams, refused.to_string()));
+    }
+    let program = offer.map_or(adapter.program(), |offer| offer.program);
     let path = std::env::var("PATH").unwrap_or_default();
-    if find_program(&program, &path).is_none() {
+    if find_program(program, &path).is_none() {
         let message = format!("{engine} is not installed: there is no program `{program}` in PATH");
         let failure = Failure::new(ErrorCode::NotFound, message);
         return Err(failure.hint("leave --engine out: rehearsal agents need no other program"));
@@ -290,7 +299,10 @@ fn add_tasks(
     for task in &TASKS {
         let depends_on = task.after.iter().filter_map(|name| numbers.get(name));
         let added = client.call::<BoardAdd>(&BoardAddParams {
-            task: stage.draft(task, args.engine.as_ref()),
+            task: TaskDraft {
+                control: args.control,
+                ..stage.draft(task, args.engine.as_ref())
+            },
             depends_on: depends_on.copied().map(TaskRef::Number).collect(),
             ..BoardAddParams::default()
         })?;
