@@ -39,6 +39,7 @@ mod fleet;
 #[cfg(target_os = "linux")]
 mod handoff;
 mod harness;
+mod hostile_agent;
 mod hosts;
 mod http;
 mod init;

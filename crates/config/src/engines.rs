@@ -17,6 +17,9 @@ section! {
         /// Seconds after which an agent whose terminal a person has left is driven by its
         /// protocol again, where that drove it before.
         live return_secs: u64 = 3, in 0..=86_400;
+        /// Seconds after which an agent that has not answered its greeting, or has not opened
+        /// its session, is taken to be broken.
+        live answer_secs: u64 = 180, in 1..=86_400;
         /// Engines that are driven by their terminal where nobody chooses, for example
         /// `["codex"]`.
         live terminal: Vec<String> = Vec::new();

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use missiond_control::{
-    AgentRequestId, ContentPart, ControlEvent, MessagePart, OptionKind, Origin, PermissionRequest,
-    Placement, Resolution, Speaker as Voice, Tokens, ToolCall, ToolCallId, ToolCallUpdate,
-    ToolInput, ToolKind, ToolStatus, TurnEnd,
+    AgentRequestId, Clipped, ContentPart, ControlEvent, MessagePart, OptionKind, Origin,
+    PermissionRequest, Placement, Resolution, Speaker as Voice, Tokens, ToolCall, ToolCallId,
+    ToolCallUpdate, ToolInput, ToolKind, ToolStatus, TurnEnd,
 };
 use missiond_core::{Controller, Timestamp, ToolOutcome};
 use missiond_journal::catalogue::{
@@ -35,6 +35,9 @@ const NOTHING: Tokens = Tokens {
 
 /// Calls whose end is waited for; the oldest are forgotten.
 const MOST_CALLS: usize = 256;
+
+/// Bytes of one speech that are remembered.
+const LONGEST_SPEECH: usize = 256 << 10;
 
 #[derive(Debug)]
 pub(super) struct Protocol {
@@ -73,23 +76,34 @@ impl Protocol {
         context: &Context,
         run: &Arc<Run>,
     ) -> Result<(), ExecutionError> {
-        let Some(mut tail) = self.tail.take() else {
-            return Ok(());
-        };
-        let (tail, read) = blocking(move || {
-            let read = tail.read();
-            (tail, read)
-        })
-        .await;
-        self.tail = Some(tail);
-        let events = match read {
-            Ok(events) => events,
-            Err(error) => {
-                tracing::debug!(execution = %run.id, %error, "protocol recording unavailable");
+        loop {
+            let Some(mut tail) = self.tail.take() else {
                 return Ok(());
+            };
+            let (tail, read) = blocking(move || {
+                let read = tail.read();
+                (tail, read)
+            })
+            .await;
+            self.tail = Some(tail);
+            match read {
+                Ok(events) if events.is_empty() => return Ok(()),
+                Ok(events) => self.record(context, run, &events).await?,
+                Err(error) => {
+                    tracing::debug!(execution = %run.id, %error, "protocol recording unavailable");
+                    return Ok(());
+                }
             }
-        };
-        for event in &events {
+        }
+    }
+
+    async fn record(
+        &mut self,
+        context: &Context,
+        run: &Arc<Run>,
+        events: &[TailedEvent],
+    ) -> Result<(), ExecutionError> {
+        for event in events {
             if let ControlEvent::SessionOpened(session) = &event.event {
                 let (id, conversation) = (run.id, session.id.clone());
                 self.conversation = Some(session.id.clone());
@@ -150,23 +164,30 @@ pub(super) async fn has_prompt(
     let recordings = slots.recordings(open.slot.id);
     let last = blocking(move || {
         let tails = recordings.iter().rev();
-        let tails = tails.filter_map(|path| ProtocolTail::of_recording(path));
-        let mut read = tails.filter_map(|mut tail| tail.read().ok());
-        read.find_map(|events| {
-            events
-                .into_iter()
-                .rev()
-                .find_map(|tailed| match tailed.event {
-                    ControlEvent::Prompted { text, .. } => Some((tailed.at, text)),
-                    _ => None,
-                })
-        })
+        let mut tails = tails.filter_map(|path| ProtocolTail::of_recording(path));
+        tails.find_map(last_prompt)
     })
     .await;
     let is_last = last.is_some_and(|(at, prompt)| at >= accepted_at && prompt.text.ends_with(text));
     match open.controller() {
         Controller::Structured => Some(is_last),
         Controller::Terminal => is_last.then_some(true),
+    }
+}
+
+/// The last prompt of a recording, with its time.
+fn last_prompt(mut tail: ProtocolTail) -> Option<(Timestamp, Clipped)> {
+    let mut last = None;
+    loop {
+        let events = tail.read().ok()?;
+        if events.is_empty() {
+            return last;
+        }
+        for tailed in events {
+            if let ControlEvent::Prompted { text, .. } = tailed.event {
+                last = Some((tailed.at, text));
+            }
+        }
     }
 }
 
@@ -249,7 +270,10 @@ impl Telling {
                 if message.placement == Placement::Replaced {
                     spoken.text.clear();
                 }
-                spoken.text.push_str(&text.text);
+                // The journal keeps the beginning.
+                if spoken.text.len() <= LONGEST_SPEECH {
+                    spoken.text.push_str(&text.text);
+                }
             }
             (Voice::Thought, _) if !self.thinks => {
                 self.end_speech(place, all);

@@ -1,5 +1,6 @@
 //! The lines of a program with pipes, both ways, read from its recording while it is
-//! written. Each has a number; what was read once is not read again.
+//! written. Each has a number; what was read once is not read again. However much an
+//! agent writes, so much is kept: of a line its beginning, of many lines a batch.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
@@ -29,6 +30,16 @@ pub struct ProgramLine {
     pub text: Vec<u8>,
 }
 
+/// So many bytes of lines are read at once, beside the last of them.
+const BATCH: usize = 4 << 20;
+
+impl ProgramLine {
+    /// In memory, also where it is empty.
+    fn cost(&self) -> usize {
+        size_of::<Self>() + self.text.len()
+    }
+}
+
 /// Reads on where it stopped.
 #[derive(Debug)]
 pub struct LineTail {
@@ -38,22 +49,29 @@ pub struct LineTail {
     position: u64,
     after: Duration,
     count: u64,
-    /// A line of the program whose end has not come yet.
+    /// Bytes that are kept of a line.
+    most: usize,
+    /// A line of the program whose end has not come yet, as far as it is kept.
     begun: Vec<u8>,
+    /// Bytes of it beyond those.
+    left_out: u64,
     /// Bytes of the program's output in whole lines.
     offset: u64,
 }
 
 impl LineTail {
     #[must_use]
-    pub fn new(first: &Path) -> Self {
+    /// Of a line longer than `limit` the first bytes are kept, one more than that.
+    pub fn new(first: &Path, limit: usize) -> Self {
         Self {
             first: first.to_owned(),
             segment: 1,
             position: 0,
             after: Duration::ZERO,
             count: 0,
+            most: limit.saturating_add(1),
             begun: Vec::new(),
+            left_out: 0,
             offset: 0,
         }
     }
@@ -64,15 +82,16 @@ impl LineTail {
         self.offset
     }
 
-    /// Every line that has come since.
+    /// The next lines that have come since, not many megabytes of them; none when there
+    /// are no more.
     pub fn read(&mut self) -> Result<Vec<ProgramLine>, CastError> {
         let mut lines = Vec::new();
         loop {
             // A file that has a follower is written no more.
             let next = segment_path(&self.first, self.segment + 1);
             let is_last = !next.exists();
-            self.read_segment(&mut lines)?;
-            if is_last {
+            let all = self.read_segment(&mut lines)?;
+            if is_last || !all {
                 return Ok(lines);
             }
             self.segment += 1;
@@ -80,7 +99,8 @@ impl LineTail {
         }
     }
 
-    fn read_segment(&mut self, lines: &mut Vec<ProgramLine>) -> Result<(), CastError> {
+    /// False if there may be more in it than is read at once.
+    fn read_segment(&mut self, lines: &mut Vec<ProgramLine>) -> Result<bool, CastError> {
         let mut file = File::open(segment_path(&self.first, self.segment))?;
         file.seek(SeekFrom::Start(self.position))?;
         let mut reader = BufReader::new(file);
@@ -88,11 +108,15 @@ impl LineTail {
         let mut raw = None;
         // An event and the marker that says its bytes are read together.
         let mut pending = 0;
+        let mut kept = 0;
         loop {
+            if kept >= BATCH {
+                return Ok(false);
+            }
             event.clear();
             let length = reader.read_until(b'\n', &mut event)? as u64;
             if event.last() != Some(&b'\n') {
-                return Ok(());
+                return Ok(true);
             }
             pending += length;
             if self.position == 0 {
@@ -106,6 +130,7 @@ impl LineTail {
             let (at, kind, data): (f64, String, String) = serde_json::from_slice(&event)
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
             let at = self.after + Duration::try_from_secs_f64(at).unwrap_or_default();
+            let known = lines.len();
             match kind.as_str() {
                 "m" => {
                     raw = data.strip_prefix(RAW_MARKER).and_then(hex::decode);
@@ -125,6 +150,7 @@ impl LineTail {
                 }
                 _ => {}
             }
+            kept += lines[known..].iter().map(ProgramLine::cost).sum::<usize>();
             self.position += pending;
             pending = 0;
         }
@@ -133,15 +159,23 @@ impl LineTail {
     fn take_output(&mut self, bytes: &[u8], at: Duration, lines: &mut Vec<ProgramLine>) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             match piece.strip_suffix(b"\n") {
-                None => self.begun.extend_from_slice(piece),
+                None => self.keep(piece),
                 Some(end) => {
-                    self.begun.extend_from_slice(end);
-                    self.offset += self.begun.len() as u64 + 1;
+                    self.keep(end);
+                    let left_out = std::mem::take(&mut self.left_out);
+                    self.offset += self.begun.len() as u64 + left_out + 1;
                     let text = std::mem::take(&mut self.begun);
                     self.push(LineDirection::FromProgram, at, text, lines);
                 }
             }
         }
+    }
+
+    fn keep(&mut self, piece: &[u8]) {
+        let room = self.most.saturating_sub(self.begun.len());
+        let (kept, rest) = piece.split_at(room.min(piece.len()));
+        self.begun.extend_from_slice(kept);
+        self.left_out += rest.len() as u64;
     }
 
     fn push(
@@ -166,6 +200,16 @@ mod tests {
     use super::super::recording::{Recorder, RecordingLimits};
     use super::*;
 
+    const HEADER: CastHeader = CastHeader {
+        version: 2,
+        width: 80,
+        height: 24,
+        timestamp: None,
+        title: None,
+        env: None,
+        mission: None,
+    };
+
     fn said(lines: &[ProgramLine]) -> Vec<(u64, LineDirection, String)> {
         let text = |line: &ProgramLine| String::from_utf8_lossy(&line.text).into_owned();
         lines
@@ -179,21 +223,12 @@ mod tests {
         use LineDirection::{FromProgram, ToProgram};
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.cast");
-        let header = CastHeader {
-            version: 2,
-            width: 80,
-            height: 24,
-            timestamp: None,
-            title: None,
-            env: None,
-            mission: None,
-        };
         let limits = RecordingLimits {
             segment: 400,
             total: 1 << 20,
         };
-        let mut recorder = Recorder::create(&path, &header, Duration::ZERO, limits).unwrap();
-        let mut tail = LineTail::new(&path);
+        let mut recorder = Recorder::create(&path, &HEADER, Duration::ZERO, limits).unwrap();
+        let mut tail = LineTail::new(&path, 1000);
         assert_eq!(tail.read().unwrap(), []);
         recorder.input(b"{\"id\":1}\n").unwrap();
         recorder.output(b"{\"a\"").unwrap();
@@ -215,8 +250,47 @@ mod tests {
         let rest = tail.read().unwrap();
         assert_eq!(rest.len(), 40);
         assert_eq!(rest.last().unwrap().number, 43);
-        let mut again = LineTail::new(&path);
+        let mut again = LineTail::new(&path, 1000);
         assert_eq!(again.read().unwrap().len(), 43);
         assert_eq!(again.offset(), tail.offset());
+    }
+
+    #[test]
+    fn of_an_endless_line_the_beginning_is_kept_and_of_many_lines_a_batch() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.cast");
+        let limits = RecordingLimits::default();
+        let mut recorder = Recorder::create(&path, &HEADER, Duration::ZERO, limits).unwrap();
+        let piece = vec![b'x'; 64 << 10];
+        let mut tail = LineTail::new(&path, 100);
+        for _ in 0..32 {
+            recorder.output(&piece).unwrap();
+        }
+        assert_eq!(tail.read().unwrap(), []);
+        assert_eq!(tail.begun.len(), 101);
+        recorder.output(b"\nshort\n").unwrap();
+        let lines = tail.read().unwrap();
+        assert_eq!(lines[0].text, vec![b'x'; 101]);
+        assert_eq!(lines[1].text, b"short");
+        assert_eq!(tail.offset(), (2 << 20) + 7);
+
+        let mut long = piece.clone();
+        long.push(b'\n');
+        for _ in 0..160 {
+            recorder.output(&long).unwrap();
+        }
+        let mut all = LineTail::new(&path, 1 << 20);
+        let mut batches = Vec::new();
+        loop {
+            let read = all.read().unwrap();
+            let bytes = read.iter().map(|line| line.text.len()).sum::<usize>();
+            if read.is_empty() {
+                break;
+            }
+            assert!(bytes < BATCH + (2 << 20), "{bytes}");
+            batches.push(read.len());
+        }
+        assert_eq!(batches.iter().sum::<usize>(), 162);
+        assert!(batches.len() > 1, "{batches:?}");
     }
 }

@@ -11,6 +11,7 @@ mod request;
 mod tail;
 mod transcript;
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,9 +27,12 @@ use missiond_semantic::Reading;
 
 use crate::typing::{Ended, Job};
 use jobs::Jobs;
-use reading::Progress;
+use reading::{Progress, is_needed};
 pub use tail::{ProtocolTail, TailedEvent};
 use transcript::Transcript;
+
+/// Bytes of what was shown that are drawn again.
+const MOST_SHOWN: usize = 4 << 20;
 
 /// What is to be done after something happened.
 #[derive(Debug, Default)]
@@ -53,6 +57,10 @@ pub(super) struct Conversation {
     written: u64,
     /// What must be chosen before the first prompt, and was not asked for yet.
     choices: Vec<ControlRequest>,
+    /// How long it may take to answer what no session is open without.
+    patience: Duration,
+    /// When that is over, on the clock of the slot.
+    silent_at: Option<Duration>,
 }
 
 /// A conversation as a recording left it.
@@ -63,6 +71,28 @@ pub(super) struct Rebuilt {
     pub(super) shown: Vec<(Duration, String)>,
     /// Number of the first byte that belongs to no whole line.
     pub(super) offset: u64,
+}
+
+/// The end of what was shown: no screen keeps more.
+#[derive(Debug, Default)]
+struct Shown {
+    texts: VecDeque<(Duration, String)>,
+    bytes: usize,
+}
+
+impl Shown {
+    fn push(&mut self, at: Duration, text: String) {
+        if text.is_empty() {
+            return;
+        }
+        self.bytes += text.len();
+        self.texts.push_back((at, text));
+        while self.bytes > MOST_SHOWN
+            && let Some((_, oldest)) = self.texts.pop_front()
+        {
+            self.bytes -= oldest.len();
+        }
+    }
 }
 
 impl Conversation {
@@ -79,7 +109,14 @@ impl Conversation {
             jobs: Jobs::default(),
             written: 0,
             choices: mode.into_iter().chain(model).collect(),
+            patience: Duration::MAX,
+            silent_at: None,
         }
+    }
+
+    /// An agent that says nothing for so long, where it must, is broken.
+    pub(super) fn expect_within(&mut self, patience: Duration) {
+        self.patience = patience;
     }
 
     /// Reads a recording back.
@@ -90,24 +127,28 @@ impl Conversation {
     ) -> Result<Rebuilt, CastError> {
         let mut tail = ProtocolTail::new(recording, began, &setup);
         let mut conversation = Self::new(setup);
-        let mut shown = Vec::new();
-        for TailedEvent { at, event, .. } in tail.read()? {
-            let at = since(began, at);
-            let mut text = String::new();
-            conversation.absorb(&event, at, &mut text);
-            if !text.is_empty() {
-                shown.push((at, text));
+        let mut shown = Shown::default();
+        loop {
+            let events = tail.read()?;
+            if events.is_empty() {
+                break;
             }
-            // Chosen twice is chosen once; a prompt came after all of them.
-            if matches!(event, ControlEvent::Prompted { .. }) {
-                conversation.choices.clear();
+            for TailedEvent { at, event, .. } in events {
+                let at = since(began, at);
+                let mut text = String::new();
+                conversation.absorb(&event, at, &mut text);
+                shown.push(at, text);
+                // Chosen twice is chosen once; a prompt came after all of them.
+                if matches!(event, ControlEvent::Prompted { .. }) {
+                    conversation.choices.clear();
+                }
             }
         }
         let (client, sent, offset) = tail.into_parts();
         (conversation.client, conversation.written) = (client, sent);
         Ok(Rebuilt {
             conversation,
-            shown,
+            shown: shown.texts.into(),
             offset,
         })
     }
@@ -168,7 +209,10 @@ impl Conversation {
 
     /// When [`tick`](Self::tick) is due, on the clock of the slot.
     pub(super) fn deadline(&self) -> Option<Duration> {
-        self.jobs.deadline()
+        [self.jobs.deadline(), self.silent_at]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Ends the turn, and with it what it asks. No turn is no error.
@@ -263,15 +307,49 @@ impl Conversation {
 
     /// Does what can be done now: opens the session, then what was given to do.
     fn advance(&mut self, now: Moment, effects: &mut Effects) {
+        self.advance_session(now, effects);
+        self.watch_silence(now);
+        self.advance_jobs(now, effects);
+    }
+
+    fn advance_session(&mut self, now: Moment, effects: &mut Effects) {
         while let Some(request) = self.next_request() {
             if self.ask(&request, now, effects).is_err() {
                 break;
             }
         }
+    }
+
+    /// Notes what the agent should have answered by now.
+    fn watch_silence(&mut self, now: Moment) {
+        let state = self.client.state();
+        let needed = state
+            .waiting
+            .iter()
+            .find(|waiting| is_needed(&waiting.method));
+        let Some(waiting) = needed else {
+            self.silent_at = None;
+            return;
+        };
+        let waited = since(waiting.since, now.wall);
+        if waited >= self.patience {
+            self.silent_at = None;
+            self.progress
+                .note_silence(&waiting.method, self.patience, now.clock);
+        } else {
+            self.silent_at = now.clock.checked_add(self.patience - waited);
+        }
+    }
+
+    fn advance_jobs(&mut self, now: Moment, effects: &mut Effects) {
         loop {
             let state = self.client.state();
             let reading = self.reading_of(&state);
-            let failure = self.progress.failure();
+            let refused = match &state.connection {
+                Connection::Refused(why) => Some(why.as_str()),
+                _ => None,
+            };
+            let failure = refused.or(self.progress.failure());
             let Some(step) = self.jobs.next(&reading, &state, failure, now.clock) else {
                 return;
             };

@@ -27,6 +27,14 @@ const NEEDED: [&str; 9] = [
     "thread/resume",
 ];
 
+/// Tools that run at once; of more, the first are counted.
+const MOST_TOOLS: usize = 256;
+
+/// Whether nothing goes on before this is answered.
+pub(super) fn is_needed(method: &str) -> bool {
+    NEEDED.contains(&method)
+}
+
 /// What the state of the client does not say: what the agent did last in its turn, and
 /// how the last one ended.
 #[derive(Debug, Default)]
@@ -37,6 +45,8 @@ pub(super) struct Progress {
     broken: Option<String>,
     /// The session will not be opened by asking again.
     failed: bool,
+    /// What it should have answered long ago.
+    silent: Option<String>,
     exited: bool,
     since: Duration,
     /// What was heard last, for whoever asks why.
@@ -46,6 +56,7 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn absorb(&mut self, event: &ControlEvent, at: Duration) {
         self.heard = word(event).unwrap_or(self.heard);
+        self.silent = None;
         match event {
             ControlEvent::Prompted { .. } | ControlEvent::TurnBegan { .. } => {
                 self.broken = None;
@@ -77,7 +88,7 @@ impl Progress {
             }
             ControlEvent::RequestFailed { method, error, .. } => {
                 self.broken = Some(format!("`{method}` failed: {}", error.message));
-                self.failed |= NEEDED.contains(&method.as_str());
+                self.failed |= is_needed(method);
             }
             ControlEvent::SessionOpened(_) => {
                 self.failed = false;
@@ -109,9 +120,20 @@ impl Progress {
         self.since = at;
     }
 
+    /// It says nothing where it must. Its next word is believed again.
+    pub(super) fn note_silence(&mut self, method: &str, patience: Duration, at: Duration) {
+        let seconds = patience.as_secs();
+        let why = format!("the agent has not answered `{method}` for {seconds} s");
+        if self.silent.as_ref() != Some(&why) {
+            self.silent = Some(why);
+            self.since = at;
+        }
+    }
+
     /// Why the session is not as it was wanted: then nothing is asked in it.
     pub(super) fn failure(&self) -> Option<&str> {
-        self.broken.as_deref().filter(|_| self.failed)
+        let broken = self.broken.as_deref().filter(|_| self.failed);
+        broken.or(self.silent.as_deref())
     }
 
     pub(super) fn reading(&self, state: &ControlState) -> Reading {
@@ -157,6 +179,9 @@ impl Progress {
                 said(PtyState::Thinking, "a turn is under way")
             };
         }
+        if let (None, Some(why)) = (&self.broken, &self.silent) {
+            return said(PtyState::Error, why);
+        }
         match (&self.broken, &state.session) {
             (Some(why), _) => (PtyState::Error, why.clone()),
             (None, Some(_)) => said(
@@ -170,7 +195,9 @@ impl Progress {
     fn note_tool(&mut self, call: &ToolCallId, status: &ToolStatus) {
         match status {
             ToolStatus::Running | ToolStatus::Unknown(_) | ToolStatus::Pending => {
-                self.tools.insert(call.clone());
+                if self.tools.len() < MOST_TOOLS {
+                    self.tools.insert(call.clone());
+                }
             }
             ToolStatus::Completed
             | ToolStatus::Failed

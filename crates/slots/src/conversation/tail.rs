@@ -7,7 +7,7 @@ use missiond_adapters::ControlSetup;
 use missiond_control::{Client, ControlEvent, Direction, RecordedLine, Replayer};
 use missiond_core::Timestamp;
 use missiond_pty::CastError;
-use missiond_pty::host::{HostRecord, LineDirection, LineTail, Recording};
+use missiond_pty::host::{HostRecord, LineDirection, LineTail, ProgramLine, Recording};
 
 #[derive(Debug)]
 pub struct ProtocolTail {
@@ -48,17 +48,31 @@ impl ProtocolTail {
 
     pub(crate) fn new(recording: &Path, began: Timestamp, setup: &ControlSetup) -> Self {
         Self {
-            lines: LineTail::new(recording),
+            lines: LineTail::new(recording, setup.options().limits.line),
             replayer: Replayer::new(setup.options()),
             began,
             sent: 0,
         }
     }
 
-    /// Everything that has happened since.
+    /// What has happened since: so much of it as is read at once, none when that was all.
     pub fn read(&mut self) -> Result<Vec<TailedEvent>, CastError> {
+        loop {
+            let lines = self.lines.read()?;
+            if lines.is_empty() {
+                return Ok(Vec::new());
+            }
+            // Not every line says something.
+            let events = self.events(lines);
+            if !events.is_empty() {
+                return Ok(events);
+            }
+        }
+    }
+
+    fn events(&mut self, lines: Vec<ProgramLine>) -> Vec<TailedEvent> {
         let mut events = Vec::new();
-        for line in self.lines.read()? {
+        for line in lines {
             let micros = i64::try_from(line.at.as_micros()).unwrap_or(i64::MAX);
             let at = Timestamp::from_micros(self.began.as_micros().saturating_add(micros));
             let direction = match line.direction {
@@ -79,7 +93,7 @@ impl ProtocolTail {
                 event,
             }));
         }
-        Ok(events)
+        events
     }
 
     /// The client as the lines left it, how many of them were ours, and where the first

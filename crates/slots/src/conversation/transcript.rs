@@ -14,6 +14,10 @@ use missiond_control::{
 const MOST_TOOLS: usize = 256;
 /// Rows of one change that are shown.
 const DIFF_ROWS: usize = 12;
+/// Bytes of a paragraph that are compared with the message told whole.
+const LONGEST_SAID: usize = 256 << 10;
+/// Bytes of the last line that are remembered.
+const LONGEST_LINE: usize = 1 << 10;
 const BOLD: &str = "\x1b[1m";
 const DIM: &str = "\x1b[2m";
 const CYAN: &str = "\x1b[36m";
@@ -117,7 +121,9 @@ impl Transcript {
         if words.is_empty() {
             return shown;
         }
-        self.said.push_str(&words);
+        if self.said.len() <= LONGEST_SAID {
+            self.said.push_str(&words);
+        }
         let style = match message.speaker {
             Speaker::User => BOLD,
             Speaker::Agent => "",
@@ -250,7 +256,9 @@ impl Transcript {
             if index > 0 && !row.trim().is_empty() {
                 self.last_line.clear();
             }
-            self.last_line.push_str(row);
+            if self.last_line.len() <= LONGEST_LINE {
+                self.last_line.push_str(row);
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 //! conversation drawn where a terminal's screen would be.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use missiond_adapters::ControlSetup;
 use missiond_core::{Anomaly, Event, Timestamp};
@@ -76,6 +77,11 @@ impl Live {
         }
     }
 
+    /// How long an agent may be silent where it must answer.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(self.context.config.borrow().engines.answer_secs)
+    }
+
     pub(super) async fn handle_lines(
         &mut self,
         bytes: &[u8],
@@ -104,10 +110,11 @@ impl Live {
         count: u64,
         host: &mut HostConnection,
     ) -> Result<InStep, HostError> {
-        let now = self.moment();
+        let (now, patience) = (self.moment(), self.patience());
         let Some(conversation) = &mut self.conversation else {
             return Ok(InStep::Yes);
         };
+        conversation.expect_within(patience);
         let effects = if std::mem::replace(&mut self.met_host, true) {
             conversation.lines_taken(count, now)
         } else {
@@ -132,10 +139,11 @@ impl Live {
         &mut self,
         host: &mut HostConnection,
     ) -> Result<(), HostError> {
-        let now = self.moment();
+        let (now, patience) = (self.moment(), self.patience());
         let Some(conversation) = &mut self.conversation else {
             return Ok(());
         };
+        conversation.expect_within(patience);
         let effects = conversation.tick(now);
         self.apply(effects, host).await
     }
