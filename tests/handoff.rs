@@ -133,6 +133,41 @@ fn a_person_who_types_is_given_the_agents_own_terminal_and_then_its_protocol_goe
     assert!(!closed, "it is the same slot");
 }
 
+/// Quitting a screen is leaving it, and not the end of what an agent works on.
+#[test]
+fn a_person_who_quits_the_agents_terminal_gives_the_conversation_back() {
+    let home = TestHome::with_config("[engines]\nreturn_secs = 3600\n");
+    home.start();
+    let execution = begin(&home);
+    let reader = Person::attach(&home, (100, 30), &["work", "--read-only"]);
+    let rests = || home.json(&["slot", "read", "work"])["reading"]["state"] == "idle";
+    for (generation, quits) in [(2, "/exit\r"), (4, "\x04")] {
+        let mut person = Person::attach(&home, (100, 30), &["work"]);
+        wait_for_controller(&home, "terminal");
+        assert_eq!(program(&home)["generation"], generation);
+        wait_for("its prompt", rests);
+        person.types(quits);
+        person.waits_for("its terminal has ended");
+        person.left_as_it_was(0);
+        wait_for_controller(&home, "structured");
+        let message = format!("after {generation}");
+        home.json(&["execution", "message", &execution, &message]);
+        reader.waits_for(&format!("You said: {message}"));
+    }
+    assert_eq!(prompts(&home), ["first", "after 2", "after 4"]);
+    let shown = home.json(&["execution", "show", &execution]);
+    assert_eq!(shown["ended_at"], Value::Null, "{shown}");
+
+    // A slot that is ended is ended, whoever has its terminal.
+    let person = Person::attach(&home, (100, 30), &["work"]);
+    wait_for_controller(&home, "terminal");
+    home.json(&["slot", "kill", "work"]);
+    person.waits_for("ended");
+    wait_for("the end of the run", || {
+        home.json(&["execution", "show", &execution])["ended_at"] != Value::Null
+    });
+}
+
 /// How many of the agent's programs run for a home at one moment. A look at all processes
 /// takes a while: of those that were seen, as many as are still there ran together.
 fn agents(folder: &Path) -> usize {

@@ -36,6 +36,7 @@ impl Cli {
         person.types(DETACH);
         person.left_as_it_was(0);
         self.is_driven_by(room, "structured");
+        self.is_quit(room, &agent);
         model.reply(Reply::new().text("The third is blue."));
         agent.send_message("name the third");
         agent.wait_for_rest("The third is blue.");
@@ -57,6 +58,20 @@ impl Cli {
             assert!(said.iter().all(|times| *times <= 1), "{said:?}: {journal}");
             said == [1; 3]
         });
+    }
+
+    /// Who quits its terminal gives the conversation back.
+    fn is_quit(&self, room: &Room, agent: &Agent<'_>) {
+        let mut person = Person::attach(&room.home, (110, 34), &["agent"]);
+        self.is_driven_by(room, "terminal");
+        wait_for("the prompt of its terminal", || {
+            agent.screen()["reading"]["state"] == "idle"
+        });
+        person.types(self.farewell);
+        person.waits_for(self.farewell);
+        person.types("\r");
+        person.waits_for("its terminal has ended");
+        self.is_driven_by(room, "structured");
     }
 
     fn is_driven_by(&self, room: &Room, controller: &str) {

@@ -83,8 +83,11 @@ pub struct PaintedParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedNotice {
     pub attachment: u64,
-    /// How the program ended, as a sentence.
+    /// How the program ended, as a sentence; or why there is nothing to type to.
     pub outcome: String,
+    /// The slot goes on: only this view of it has ended.
+    #[serde(default)]
+    pub goes_on: bool,
 }
 
 /// What a viewer is told.

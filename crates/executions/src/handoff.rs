@@ -113,7 +113,8 @@ impl Handoffs {
         if !self.may_change() {
             return;
         }
-        let typist = open.typist.borrow().is_some();
+        // What a person has quit they do not want back.
+        let typist = open.typist.borrow().is_some() && !open.was_left;
         let wanted = if typist {
             Controller::Terminal
         } else {
@@ -142,7 +143,7 @@ impl Handoffs {
         let away = Duration::from_secs(context.config.borrow().engines.return_secs);
         let is_early = !typist && since.elapsed() < away;
         let is_put_off = self.not_before.is_some_and(|at| Instant::now() < at);
-        if is_early || is_put_off {
+        if !open.was_left && (is_early || is_put_off) {
             return;
         }
         match self.begin(context, run, open, wanted).await {

@@ -153,6 +153,9 @@ pub struct OpenSlot {
     pub commands: mpsc::Sender<SlotCommand>,
     /// Who types into it; changes whenever that does.
     pub typist: watch::Receiver<Option<ViewerId>>,
+    /// The terminal that had the conversation has ended by itself, and nobody has said
+    /// yet what follows.
+    pub was_left: bool,
 }
 
 impl OpenSlot {
@@ -402,6 +405,7 @@ impl Slots {
             record,
             commands,
             typist: viewers.holder(),
+            was_left: false,
         };
         self.context.open().insert(open.slot.id, open.clone());
         self.context.opened.notify_one();

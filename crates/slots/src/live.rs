@@ -227,6 +227,8 @@ impl Live {
             let generation = self.record.generation;
             match HostConnection::connect(&self.files.socket, self.offset, generation).await {
                 Ok(mut host) => match self.follow_host(&mut host).await {
+                    Ok(DisconnectReason::Exited(status))
+                        if self.is_followed(&mut host, status).await => {}
                     Ok(DisconnectReason::Exited(status)) => {
                         let reason = self.reason_of_end(status);
                         self.ended(&reason, status).await;

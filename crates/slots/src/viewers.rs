@@ -42,6 +42,8 @@ pub enum ToViewer {
     Frame { text: String, size: Size },
     /// The slot is closed; how it ended.
     Ended(String),
+    /// The slot goes on, and has nothing to type to for whoever came to type; why.
+    Dismissed(String),
 }
 
 /// A viewer's end. Dropping it is leaving.
@@ -88,6 +90,8 @@ pub(super) struct Viewers {
 struct Viewer {
     view: View,
     keys: Keys,
+    /// It came to type, and has no other end: a terminal that is attached.
+    came_to_type: bool,
     painter: Painter,
     frames: mpsc::Sender<ToViewer>,
     wanted: Arc<AtomicBool>,
@@ -142,6 +146,7 @@ impl Viewers {
         let viewer = Viewer {
             view,
             keys,
+            came_to_type: keys == Keys::Sent,
             painter: Painter::new(view, keys),
             frames,
             wanted: Arc::clone(&wanted),
@@ -191,6 +196,23 @@ impl Viewers {
         }
         self.notify_holder();
         true
+    }
+
+    /// Nobody types any longer: who came for that is told why and leaves, and the others
+    /// only look.
+    pub(super) fn release_all(&mut self, why: &str, now: Instant) {
+        let types = |(id, viewer): (&ViewerId, &Viewer)| (viewer.keys == Keys::Sent).then_some(*id);
+        let typing: Vec<_> = self.all.iter().filter_map(types).collect();
+        for id in typing {
+            if self.all.get(&id).is_some_and(|viewer| viewer.came_to_type) {
+                let viewer = self.all.remove(&id);
+                let _ =
+                    viewer.map(|gone| gone.frames.try_send(ToViewer::Dismissed(why.to_owned())));
+                self.notify_holder();
+            } else {
+                self.release(id, now);
+            }
+        }
     }
 
     /// The first of those who type holds the slot.
@@ -298,7 +320,7 @@ mod tests {
     fn frame(viewing: &mut Viewing) -> Option<String> {
         match viewing.frames.try_recv() {
             Ok(ToViewer::Frame { text, .. }) => Some(text),
-            Ok(ToViewer::Ended(_)) | Err(_) => None,
+            Ok(ToViewer::Ended(_) | ToViewer::Dismissed(_)) | Err(_) => None,
         }
     }
 

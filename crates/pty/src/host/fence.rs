@@ -5,7 +5,7 @@
 //! |---|---|---|---|
 //! | hello | let in | shut out | let in |
 //! | input | taken | cannot be: it was hung up on | refused |
-//! | handoff | begun, if its number is the next | | refused |
+//! | handoff | begun, if its number is the next; at once, if the program has ended | | refused |
 //! | end | | | the handoff is off, and the slot ends |
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -119,7 +119,7 @@ async fn stream(
                     ready = Instant::now() + FRAME_EVERY;
                     draws = pace == Pace::Paced;
                 }
-                Some(ToViewer::Ended(outcome)) => {
+                Some(ToViewer::Ended(outcome) | ToViewer::Dismissed(outcome)) => {
                     let ended = json!({"type": "ended", "outcome": outcome});
                     return socket.send_json(&ended).await;
                 }

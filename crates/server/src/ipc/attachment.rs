@@ -33,35 +33,50 @@ pub(super) async fn forward(
     let attachment = viewing.id.0;
     let mut frame = 0;
     while let Some(news) = viewing.next().await {
-        let text = match news {
-            ToViewer::Frame { text, .. } => text,
-            ToViewer::Ended(outcome) => {
-                let ended = EndedNotice {
-                    attachment,
-                    outcome,
-                };
-                let _ = lines.send(Notification::line(METHOD_ENDED, &ended)).await;
-                return;
+        let (outcome, goes_on) = match news {
+            ToViewer::Frame { text, .. } => {
+                frame += 1;
+                if !send_frame(attachment, frame, &text, &lines).await
+                    || painted.wait_for(|painted| *painted >= frame).await.is_err()
+                {
+                    return;
+                }
+                continue;
             }
+            ToViewer::Ended(outcome) => (outcome, false),
+            ToViewer::Dismissed(why) => (why, true),
         };
-        frame += 1;
-        let mut rest = text.as_str();
-        while !rest.is_empty() {
-            let (piece, later) = rest.split_at(rest.floor_char_boundary(LONGEST_TEXT));
-            rest = later;
-            let notice = PaintNotice {
-                attachment,
-                frame,
-                text: piece.to_owned(),
-                more: !rest.is_empty(),
-            };
-            let line = Notification::line(METHOD_PAINT, &notice);
-            if lines.send(line).await.is_err() {
-                return;
-            }
-        }
-        if painted.wait_for(|painted| *painted >= frame).await.is_err() {
-            return;
+        let ended = EndedNotice {
+            attachment,
+            outcome,
+            goes_on,
+        };
+        let _ = lines.send(Notification::line(METHOD_ENDED, &ended)).await;
+        return;
+    }
+}
+
+/// False when nobody reads any more.
+async fn send_frame(
+    attachment: u64,
+    frame: u64,
+    text: &str,
+    lines: &mpsc::Sender<Vec<u8>>,
+) -> bool {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, later) = rest.split_at(rest.floor_char_boundary(LONGEST_TEXT));
+        rest = later;
+        let notice = PaintNotice {
+            attachment,
+            frame,
+            text: piece.to_owned(),
+            more: !rest.is_empty(),
+        };
+        let line = Notification::line(METHOD_PAINT, &notice);
+        if lines.send(line).await.is_err() {
+            return false;
         }
     }
+    true
 }

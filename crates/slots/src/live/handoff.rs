@@ -6,22 +6,26 @@
 use std::time::Duration;
 
 use missiond_core::{Controller, Event, PtyState};
-use missiond_pty::host::{Channel, ExitStatus, Handoff, HostConnection, HostError, ToHost, fits};
+use missiond_pty::host::{
+    Channel, ExitStatus, FromHost, Handoff, HostConnection, HostError, ToHost, fits,
+};
 use missiond_runtime::blocking;
 use missiond_semantic::When;
 use missiond_semantic::arbiter::Arbiter;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::command::{HandoffError, NextProgram};
+use super::command::{HandoffError, NextProgram, SlotCommand};
 use super::{Beginning, Live, TerminalEnd, begin, control};
 use crate::checkpoint::Due;
-use crate::typing::{Job, Typing};
+use crate::typing::{InputError, Job, Typing};
 
 /// How long a program whose place is taken may take to end by itself.
 const GRACE: Duration = Duration::from_secs(3);
 /// A screen that was just typed to may show the prompt for a moment more.
 const AFTER_TYPING: Duration = Duration::from_secs(2);
+/// So long the end of a terminal waits for word of what follows.
+const WORD: Duration = Duration::from_secs(10);
 /// How often it is looked whether a terminal rests.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
@@ -113,6 +117,10 @@ impl Live {
         if !self.handoff.as_ref().is_some_and(waits) || !self.rests() {
             return Ok(());
         }
+        self.order_handoff(host).await
+    }
+
+    async fn order_handoff(&mut self, host: &mut HostConnection) -> Result<(), HostError> {
         let (slot, size) = (self.slot.id, self.session.screen().size);
         let generation = self.record.generation + 1;
         let Some(pending) = &mut self.handoff else {
@@ -142,6 +150,80 @@ impl Live {
         tracing::info!(%slot, generation, "slot handing off");
         pending.step = Step::Leaving;
         host.send(&ToHost::Handoff(Box::new(order))).await
+    }
+
+    /// A terminal that had a protocol's conversation has ended by itself, as when a person
+    /// quits it: the conversation is not over. Whether another program goes on with it;
+    /// whoever looks after it has to say so soon.
+    pub(super) async fn is_followed(
+        &mut self,
+        host: &mut HostConnection,
+        status: ExitStatus,
+    ) -> bool {
+        let had_protocol = self.record.generation > 1 && self.record.channel == Channel::Terminal;
+        let is_ended = self.kill_grace.is_some()
+            || self
+                .handoff
+                .as_ref()
+                .is_some_and(|it| it.step != Step::AwaitingRest);
+        if !had_protocol || is_ended {
+            return false;
+        }
+        let why =
+            format!("its terminal has ended ({status}); the conversation goes on by its protocol");
+        self.note_left(true);
+        self.viewers.release_all(&why, Instant::now());
+        let followed = self.await_next(host).await;
+        self.note_left(false);
+        followed
+    }
+
+    fn note_left(&self, was_left: bool) {
+        if let Some(open) = self.context.open().get_mut(&self.slot.id) {
+            open.was_left = was_left;
+        }
+    }
+
+    async fn await_next(&mut self, host: &mut HostConnection) -> bool {
+        let until = Instant::now() + WORD;
+        let mut changes = Vec::new();
+        loop {
+            if self.kill_grace.is_some() {
+                return false;
+            }
+            let waits = |pending: &Pending| pending.step == Step::AwaitingRest;
+            if self.handoff.as_ref().is_some_and(waits) && self.order_handoff(host).await.is_err() {
+                return true;
+            }
+            let handled = tokio::select! {
+                frame = host.next() => match frame {
+                    Ok(Some(FromHost::Refused(why))) => {
+                        self.refuse_handoff(why);
+                        return false;
+                    }
+                    Ok(Some(_)) => Ok(()),
+                    // It has hung up on whoever spoke to the program before.
+                    Ok(None) | Err(_) => return true,
+                },
+                command = self.commands.recv() => match command {
+                    // There is nothing to type to.
+                    Some(SlotCommand::Key { done, .. } | SlotCommand::RawKeys { done, .. }) => {
+                        let _ = done.send(Ok(0));
+                        Ok(())
+                    }
+                    Some(SlotCommand::Input(job)) => {
+                        job.refuse(InputError::HandingOff);
+                        Ok(())
+                    }
+                    Some(command) => self.handle_command(command, host, &mut changes).await,
+                    None => return true,
+                },
+                () = tokio::time::sleep_until(until) => return false,
+            };
+            if handled.is_err() {
+                return true;
+            }
+        }
     }
 
     /// Nothing is under way that another program would not know of.

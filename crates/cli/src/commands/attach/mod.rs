@@ -41,6 +41,8 @@ enum AttachEvent {
     Signal(i32),
     /// The slot is closed; how it ended.
     Ended(String),
+    /// There is nothing to type to any more, and why; the slot goes on.
+    Dismissed(String),
     TerminalGone,
     Failed(Failure),
 }
@@ -48,6 +50,7 @@ enum AttachEvent {
 /// Why it was over.
 enum End {
     Detached,
+    Dismissed(String),
     Ended(String),
     Signal(i32),
     TerminalGone,
@@ -59,7 +62,7 @@ struct Report {
     name: String,
     /// The person left; the program runs.
     detached: bool,
-    /// How the program ended, if it did.
+    /// How the program ended, if it did; or why there was nothing to type to.
     outcome: Option<String>,
 }
 
@@ -184,6 +187,7 @@ fn follow(
             Ok(AttachEvent::Resized) => typist.size(tty::size()),
             Ok(AttachEvent::Signal(number)) => return Ok(End::Signal(number)),
             Ok(AttachEvent::Ended(outcome)) => return Ok(End::Ended(outcome)),
+            Ok(AttachEvent::Dismissed(why)) => return Ok(End::Dismissed(why)),
             Ok(AttachEvent::TerminalGone) => return Ok(End::TerminalGone),
             Ok(AttachEvent::Failed(failure)) => return Err(failure),
         }
@@ -196,6 +200,7 @@ fn report(end: End, attached: &Attached, output: &mut Output) -> ExitCode {
         // Nobody is left to be told.
         End::TerminalGone => return ExitCode::SUCCESS,
         End::Detached => (true, None),
+        End::Dismissed(why) => (true, Some(why)),
         End::Ended(outcome) => (false, Some(outcome)),
     };
     let report = Report {
@@ -207,6 +212,11 @@ fn report(end: End, attached: &Attached, output: &mut Output) -> ExitCode {
     output.result(&report, |output, report| {
         let Report { name, slot, .. } = report;
         match &report.outcome {
+            Some(why) if report.detached => {
+                output.line(format!(
+                    "Detached from {name}: {why}. Back to it: mission slot attach {name}"
+                ));
+            }
             Some(outcome) => {
                 output.line(format!("{name} has ended: {outcome}."));
                 output.line(format!("Its last screen: mission slot read {slot}"));

@@ -107,6 +107,9 @@ impl Viewer {
         loop {
             let frame = match attachment.next_news()? {
                 ViewNews::Paint(frame) => frame,
+                ViewNews::Ended(ended) if ended.goes_on => {
+                    return Ok(AttachEvent::Dismissed(ended.outcome));
+                }
                 ViewNews::Ended(ended) => return Ok(AttachEvent::Ended(ended.outcome)),
             };
             let written = match self.canvas {

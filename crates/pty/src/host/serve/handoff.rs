@@ -13,14 +13,18 @@ use crate::host::start::{Started, start_next};
 
 impl Host {
     /// Ends the program, to start another one when it is gone. One that has ended by
-    /// itself is not followed: its end is to be known.
+    /// itself is followed at once, but not while its end is being seen to.
     pub(super) fn begin_handoff(&mut self, next: Handoff) {
         let grace = Duration::from_millis(next.grace_ms).min(MAX_GRACE);
+        let has_ended = matches!(self.phase, Phase::Ended { .. });
         let begun = match self.phase {
-            Phase::Running => self.fence.begin(next.generation),
-            _ => Err("the program has ended or is being ended".to_owned()),
+            Phase::Running | Phase::Ended { .. } => self.fence.begin(next.generation),
+            Phase::Ending(_) | Phase::Draining { .. } => {
+                Err("the program is being ended".to_owned())
+            }
         };
         match begun {
+            Ok(()) if has_ended => self.hand_off(next.after(&self.spec), Instant::now()),
             Ok(()) => {
                 self.next = Some(next.after(&self.spec));
                 self.begin_end(grace);
