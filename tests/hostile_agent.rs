@@ -1,130 +1,10 @@
 //! Agents that break their protocol in every way we know, driven by the real daemon:
 //! people get a clear word, memory stays bounded, and the daemon serves on.
 
-use std::path::PathBuf;
+use serde_json::Value;
 
-use missiond_pty::host::HostFiles;
-use serde_json::{Value, json};
-
-use crate::harness::{TestHome, wait_for};
-
-/// What every agent is made of: it hears our lines, which it notes, and says its own.
-/// Ours are numbered, so it knows what to answer: 1 the greeting, 2 the session, 3 the
-/// first prompt.
-const MANNERS: &str = r#"
-hear() { IFS= read -r heard || exit 0; printf '%s\n' "$heard" >> "$0.heard"; }
-say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
-answer() { say "\"id\":$1,\"result\":$2"; }
-ask() { say "\"id\":$1,\"method\":\"$2\",\"params\":$3"; }
-tell() { say "\"method\":\"session/update\",\"params\":{\"sessionId\":\"s1\",\"update\":$1}"; }
-words() { tell "{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"$1\"}}"; }
-greet() { hear; answer 1 '{"protocolVersion":1,"agentCapabilities":{}}'; }
-open() { hear; answer 2 '{"sessionId":"s1"}'; }
-end() { answer "$1" '{"stopReason":"end_turn"}'; }
-may() {
-  ask "$1" session/request_permission "{\"sessionId\":\"s1\",\"toolCall\":{\"toolCallId\":\"c1\",\"kind\":\"execute\",\"title\":\"Run it\",\"rawInput\":{\"command\":\"$2\"}},\"options\":[{\"optionId\":\"y\",\"name\":\"Yes\",\"kind\":\"allow_once\"},{\"optionId\":\"n\",\"name\":\"No\",\"kind\":\"reject_once\"}]}"
-}
-call() { tell "{\"sessionUpdate\":\"$1\",\"toolCallId\":\"c1\",\"kind\":\"execute\",\"title\":\"Run it\",\"status\":\"$2\",\"rawInput\":{\"command\":\"$3\"}}"; }
-"#;
-
-/// A home with a daemon that knows these agents, each by its script.
-struct Agents {
-    home: TestHome,
-    folder: tempfile::TempDir,
-}
-
-impl Agents {
-    fn new(config: &str, scripts: &[(&str, &str)]) -> Self {
-        let folder = tempfile::Builder::new()
-            .prefix("hostile-")
-            .tempdir()
-            .unwrap();
-        let mut config = config.to_owned();
-        for (name, script) in scripts {
-            let file = folder.path().join(name);
-            let goes_on = "while :; do hear; done";
-            std::fs::write(&file, format!("{MANNERS}\n{script}\n{goes_on}\n")).unwrap();
-            let file = json!([file]);
-            config +=
-                &format!("[[engines.added]]\nname = \"{name}\"\ncommand = \"sh\"\nargs = {file}\n");
-        }
-        let home = TestHome::with_config(&config);
-        home.start();
-        Self { home, folder }
-    }
-
-    fn begin(&self, agent: &str) {
-        let folder = self.folder.path().display().to_string();
-        let run = ["run", "go", "--engine", agent, "--name", agent];
-        let run = [&run[..], &["--cwd", &folder, "--no-context"]].concat();
-        self.home.json(&run);
-    }
-
-    fn read(&self, agent: &str) -> Value {
-        self.home.json(&["slot", "read", agent])
-    }
-
-    /// Until it is in this state; its screen.
-    fn wait(&self, agent: &str, state: &str) -> String {
-        let mut seen = Value::Null;
-        wait_for(&format!("{agent} to be {state}"), || {
-            seen = self.read(agent);
-            seen["reading"]["state"] == state
-        });
-        seen.to_string()
-    }
-
-    fn wait_for_words(&self, agent: &str, words: &str) {
-        let mut seen = String::new();
-        let said = || {
-            seen = self.read(agent).to_string();
-            seen.contains(words)
-        };
-        wait_for(&format!("{agent} to say {words}"), said);
-    }
-
-    /// What it was sent so far.
-    fn heard(&self, agent: &str) -> Vec<Value> {
-        let file = self.folder.path().join(format!("{agent}.heard"));
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
-        lines.collect()
-    }
-
-    /// What is on record of its manners.
-    fn complaints(&self, agent: &str) -> String {
-        let params = json!({"execution": agent, "limit": 500, "data": true});
-        let page = self.home.call("execution_journal", &params);
-        let records = page["records"].as_array().unwrap().iter();
-        let told = records.filter(|record| record["data"].to_string().contains("diagnostic"));
-        told.map(|record| record["text"].to_string()).collect()
-    }
-
-    fn message(&self, agent: &str, text: &str) {
-        self.home.json(&["execution", "message", agent, text]);
-    }
-
-    /// The most memory a process ever had, in megabytes.
-    fn peak(pid: u32) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmHWM"));
-        let kilobytes = line.and_then(|line| line.split_whitespace().nth(1));
-        kilobytes.unwrap().parse::<u64>().unwrap() / 1024
-    }
-
-    fn host(&self) -> u32 {
-        let records = HostFiles::records(&self.home.home().slots_dir()).unwrap();
-        assert_eq!(records.len(), 1);
-        records[0].host_pid
-    }
-
-    fn incidents(&self, kind: &str) -> Vec<Value> {
-        let listed = self.home.json(&["incident", "list", "--all"]);
-        let incidents = listed["incidents"].as_array().unwrap().iter();
-        let of_kind = incidents.filter(|incident| incident["kind"] == kind);
-        of_kind.cloned().collect()
-    }
-}
+use crate::harness::wait_for;
+use crate::scripted_agent::Agents;
 
 #[test]
 fn what_agents_must_not_say_is_answered_and_noted_and_the_turn_goes_on() {
@@ -283,7 +163,7 @@ fn silence_is_waited_for_so_long_and_then_said() {
         let why = format!("the agent has not answered `{method}` for 1 s");
         assert!(read.contains(&why), "{read}");
     }
-    std::fs::write(agents.folder.path().join("late.now"), "").unwrap();
+    std::fs::write(agents.file("late.now"), "").unwrap();
     agents.wait("late", "idle");
     agents.message("late", "and now?");
     agents.wait_for_words("late", "Better late.");
@@ -321,9 +201,4 @@ fn a_hundred_megabytes_on_one_line_are_counted_and_not_kept() {
     agents.wait_for_words("vast", "And on.");
     let again = Agents::peak(agents.home.pid()) - before;
     assert!(again < MOST, "the next daemon grew by {again} MB");
-    let recordings: Vec<PathBuf> = std::fs::read_dir(agents.home.home().recordings_dir())
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    assert!(!recordings.is_empty());
 }

@@ -39,6 +39,7 @@ mod fleet;
 #[cfg(target_os = "linux")]
 mod handoff;
 mod harness;
+#[cfg(target_os = "linux")]
 mod hostile_agent;
 mod hosts;
 mod http;
@@ -61,6 +62,7 @@ mod rehearsal_acp;
 mod requests;
 mod review;
 mod screenshots;
+mod scripted_agent;
 mod semantic;
 mod settings;
 mod shared_database;

@@ -6,6 +6,7 @@
 //! another crate of the workspace.
 
 mod access;
+mod agent_told;
 mod board;
 mod bounded;
 mod clock;
@@ -35,6 +36,7 @@ mod trace;
 mod usage;
 
 pub use access::{AccessKind, UnknownAccessKind};
+pub use agent_told::{AgentCommand, AgentSetting, AgentStep, AgentStepStatus, AgentTold, SubAgent};
 pub use board::{
     Alternative, Alternatives, Attempt, BoardTask, Budget, BudgetScope, Check, CheckVerdict, Claim,
     ClaimKind, Consequence, DEFAULT_CHECK_TIMEOUT_SECS, DEFAULT_MAX_ATTEMPTS, DraftError,

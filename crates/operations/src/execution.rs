@@ -121,6 +121,11 @@ async fn list(call: Call, params: ExecutionListParams) -> Result<ExecutionPage, 
 
 async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, ApiError> {
     let shown = shown(&call, &params.execution).await?;
+    let open = call.daemon.slots.find(&shown.row.slot.to_string());
+    let look = match &open {
+        Some(open) => open.inspect().await,
+        None => None,
+    };
     let state = shown
         .state
         .as_ref()
@@ -144,6 +149,7 @@ async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, A
             .last_words
             .as_ref()
             .map(|(words, _)| words.clone()),
+        agent: look.and_then(|look| look.told).map(|told| *told),
         timeline: state
             .timeline
             .items()

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use missiond_core::{
-    AbsolutePath, Bounded, CliEngine, Controller, Cost, DeliveryStatus, ExecutionActivity,
-    ExecutionAttention, ExecutionId, ExecutionLifecycle, Limit, MAX_EXACT, MessageId,
-    ObservationId, PtyState, SlotId, SlotName, TaskNumber, Text, Timestamp,
+    AbsolutePath, AgentTold, Bounded, CliEngine, Controller, Cost, DeliveryStatus,
+    ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle, Limit, MAX_EXACT,
+    MessageId, ObservationId, PtyState, SlotId, SlotName, TaskNumber, Text, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -203,6 +203,9 @@ pub struct ExecutionDetails {
     /// How the agent's last words begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<String>,
+    /// What an agent that is driven by its protocol tells of itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentTold>,
     /// What happened last, oldest first.
     pub timeline: Vec<Happening>,
 }

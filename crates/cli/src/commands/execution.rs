@@ -11,8 +11,8 @@ use missiond_api::operations::execution::{
 };
 use missiond_api::{Client, EXECUTION_VARIABLE};
 use missiond_core::{
-    AbsolutePath, Clock, ExecutionAttention, ExecutionId, Limit, SystemClock, Text, Timestamp,
-    one_line,
+    AbsolutePath, AgentStepStatus, AgentTold, Clock, ExecutionAttention, ExecutionId, Limit,
+    SystemClock, Text, Timestamp, one_line,
 };
 
 use super::slot::text_or_stdin;
@@ -185,6 +185,9 @@ pub(super) fn show(output: &mut Output, details: &ExecutionDetails) {
     if let Some(progress) = &summary.progress {
         field("progress", progress);
     }
+    if let Some(told) = &details.agent {
+        told_lines(told, &mut field);
+    }
     let tokens = details.summary.tokens;
     if tokens.requests > 0 {
         let text = format!(
@@ -215,6 +218,46 @@ pub(super) fn show(output: &mut Output, details: &ExecutionDetails) {
     let skipped = details.timeline.len().saturating_sub(SHOWN);
     for item in &details.timeline[skipped..] {
         output.line(happening(item));
+    }
+}
+
+/// What the agent tells of itself.
+fn told_lines(told: &AgentTold, field: &mut impl FnMut(&str, &str)) {
+    if let Some(agent) = &told.agent {
+        field("driven as", agent);
+    }
+    for setting in &told.settings {
+        let others = setting.choices.iter();
+        let others: Vec<_> = others
+            .filter(|choice| **choice != setting.current)
+            .map(String::as_str)
+            .collect();
+        let value = if others.is_empty() {
+            setting.current.clone()
+        } else {
+            format!("{} (or {})", setting.current, others.join(", "))
+        };
+        field(&setting.name.to_lowercase(), &value);
+    }
+    if !told.commands.is_empty() {
+        let names = told.commands.iter().map(|one| format!("/{}", one.name));
+        field("commands", &names.collect::<Vec<_>>().join(" "));
+    }
+    for (place, step) in told.plan.iter().enumerate() {
+        let mark = match step.status {
+            AgentStepStatus::Done => "[x]",
+            AgentStepStatus::Running => "[>]",
+            AgentStepStatus::Cancelled => "[-]",
+            AgentStepStatus::Pending => "[ ]",
+        };
+        let name = if place == 0 { "plan" } else { "" };
+        field(name, &format!("{mark} {}", step.text));
+    }
+    for one in &told.sub_agents {
+        let does = if one.is_working { "works" } else { "is done" };
+        let words = one.last_words.as_ref();
+        let words = words.map_or_else(String::new, |words| format!(": {words}"));
+        field("sub-agent", &format!("{} {does}{words}", one.name));
     }
 }
 

@@ -9,6 +9,7 @@ mod jobs;
 mod reading;
 mod request;
 mod tail;
+mod told;
 mod transcript;
 
 use std::collections::VecDeque;
@@ -20,7 +21,7 @@ use missiond_control::{
     Announced, Client, Connection, ControlEvent, ControlRequest, ControlState, MismatchAt,
     OpenPermission, OptionKind, Output, PermissionAnswer, Refusal, ToolInput, TurnEnd, Waiting,
 };
-use missiond_core::{PtyState, Timestamp};
+use missiond_core::{AgentTold, PtyState, Timestamp};
 use missiond_pty::CastError;
 use missiond_pty::host::Recording;
 use missiond_semantic::Reading;
@@ -29,6 +30,7 @@ use crate::typing::{Ended, Job};
 use jobs::Jobs;
 use reading::{Progress, is_needed};
 pub use tail::{ProtocolTail, TailedEvent};
+use told::Told;
 use transcript::Transcript;
 
 /// Bytes of what was shown that are drawn again.
@@ -51,6 +53,7 @@ pub(super) struct Conversation {
     setup: ControlSetup,
     client: Client,
     transcript: Transcript,
+    told: Told,
     progress: Progress,
     jobs: Jobs,
     /// Lines of ours that were written since the agent began.
@@ -105,6 +108,7 @@ impl Conversation {
             client: Client::new(setup.options()),
             setup,
             transcript: Transcript::default(),
+            told: Told::default(),
             progress: Progress::default(),
             jobs: Jobs::default(),
             written: 0,
@@ -276,6 +280,11 @@ impl Conversation {
         }
     }
 
+    /// What the agent tells of itself, as it is now.
+    pub(super) fn told(&self) -> AgentTold {
+        self.told.of(self.client.state().session.as_ref())
+    }
+
     /// The last thing it said or did, on one line.
     pub(super) fn work_line(&self) -> Option<String> {
         self.transcript.last_line()
@@ -297,6 +306,7 @@ impl Conversation {
 
     fn absorb(&mut self, event: &ControlEvent, at: Duration, shown: &mut String) {
         self.progress.absorb(event, at);
+        self.told.absorb(event);
         shown.push_str(&self.transcript.show(event));
         if let ControlEvent::TurnEnded { end, .. } = event
             && let Some(why) = why_ended(end)

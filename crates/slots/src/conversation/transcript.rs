@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use missiond_control::{
-    Agent, ContentChange, ContentPart, ControlEvent, MessagePart, Origin, PermissionRequest,
-    Placement, Plan, Protocol, Resolution, Speaker, StepStatus, ToolCall, ToolCallId,
-    ToolCallUpdate, ToolContent, ToolInput, ToolStatus,
+    ContentChange, ContentPart, ControlEvent, MessagePart, Origin, PermissionRequest, Placement,
+    Plan, Resolution, Speaker, StepStatus, ToolCall, ToolCallId, ToolCallUpdate, ToolContent,
+    ToolInput, ToolStatus,
 };
+
+use super::told::greeting;
 
 /// Tools whose end is waited for; of more the oldest are told without their name.
 const MOST_TOOLS: usize = 256;
@@ -261,17 +263,6 @@ impl Transcript {
             }
         }
     }
-}
-
-fn greeting(agent: &Agent) -> String {
-    let name = agent.name.as_ref().map_or("An agent", |name| &name.text);
-    let version = agent.version.as_ref().map_or("", |version| &version.text);
-    let protocol = match agent.protocol {
-        Protocol::AcpV1 => "ACP 1",
-        Protocol::AcpV2 => "ACP 2",
-        Protocol::CodexAppServer => "its app-server",
-    };
-    format!("{name} {version} by {protocol}")
 }
 
 /// Text without anything a terminal would obey: no control characters, and nothing of

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_adapters::{ControlSetup, HookEvent};
-use missiond_core::Controller;
+use missiond_core::{AgentTold, Controller};
 use missiond_pty::host::HostError;
 use missiond_pty::screenshot::{Picture, PictureError};
 use missiond_pty::{Keys, MAX_SIZE, MIN_SIZE, View};
@@ -149,4 +149,6 @@ pub struct SlotView {
     pub typed: u64,
     /// What keeps the program from working, or this daemon from seeing it.
     pub trouble: Option<String>,
+    /// What an agent that is driven by its protocol tells of itself.
+    pub told: Option<Box<AgentTold>>,
 }

@@ -137,6 +137,7 @@ impl Live {
             reading,
             offset: self.offset,
             trouble: self.trouble(),
+            told: self.conversation.as_ref().map(|it| Box::new(it.told())),
         }
     }
 
