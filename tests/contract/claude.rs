@@ -29,6 +29,13 @@ fn claude_code_withstands_what_goes_wrong() {
 }
 
 #[test]
+fn claude_code_is_read_as_it_is() {
+    if let Some((room, cli)) = structured() {
+        cli.is_read_as_it_is(&room);
+    }
+}
+
+#[test]
 fn claude_code_is_told_what_it_does_not_read() {
     if let Some((room, cli)) = prepared() {
         cli.is_told(&room, "CLAUDE.md", "AGENTS.md");

@@ -52,6 +52,17 @@ fn codex_goes_over_into_its_terminal_and_back() {
 }
 
 #[test]
+fn codex_is_read_as_it_is() {
+    if let Some((room, cli)) = prepared() {
+        let structured = Cli {
+            control: Control::Structured,
+            ..cli
+        };
+        structured.is_read_as_it_is(&room);
+    }
+}
+
+#[test]
 fn codex_is_shown_files() {
     for control in [Control::Structured, Control::Terminal] {
         if let Some((room, cli)) = prepared() {

@@ -20,6 +20,13 @@ fn copilot_withstands_what_goes_wrong() {
     }
 }
 
+#[test]
+fn copilot_is_read_as_it_is() {
+    if let Some((room, cli)) = structured() {
+        cli.is_read_as_it_is(&room);
+    }
+}
+
 fn structured() -> Option<(Room, Cli)> {
     let clis = Clis::installed()?;
     let program = clis.file(&format!("@github/copilot-{}/copilot", platform()));

@@ -28,6 +28,13 @@ fn gemini_cli_withstands_what_goes_wrong() {
 }
 
 #[test]
+fn gemini_cli_is_read_as_it_is() {
+    if let Some((room, cli)) = structured() {
+        cli.is_read_as_it_is(&room);
+    }
+}
+
+#[test]
 fn gemini_cli_is_told_what_it_does_not_read() {
     if let Some((room, cli)) = prepared() {
         cli.is_told(&room, "GEMINI.md", "AGENTS.md");

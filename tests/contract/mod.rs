@@ -16,6 +16,7 @@ mod order;
 mod qwen;
 mod room;
 mod trouble;
+mod truth;
 
 use std::time::{Duration, Instant};
 

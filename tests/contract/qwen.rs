@@ -20,6 +20,13 @@ fn qwen_code_withstands_what_goes_wrong() {
     }
 }
 
+#[test]
+fn qwen_code_is_read_as_it_is() {
+    if let Some((room, cli)) = structured() {
+        cli.is_read_as_it_is(&room);
+    }
+}
+
 fn structured() -> Option<(Room, Cli)> {
     let clis = Clis::installed()?;
     let room = Room::new("qwen", &clis.file("@qwen-code/qwen-code/cli-entry.js"));

@@ -19,6 +19,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
@@ -49,6 +50,8 @@ pub enum Purpose {
 /// A request that arrived.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Received {
+    /// When it arrived.
+    pub at: SystemTime,
     pub api: Api,
     pub purpose: Purpose,
     pub path: String,

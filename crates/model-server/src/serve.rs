@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use futures::stream;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -79,6 +80,7 @@ async fn answer(request: Request<Incoming>, script: &Script) -> Response<Body> {
     let number = {
         let mut log = script.log();
         log.push(Received {
+            at: SystemTime::now(),
             api,
             purpose,
             path: path.clone(),

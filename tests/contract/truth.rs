@@ -1,0 +1,197 @@
+//! The state a slot is read as, against what is so: the scripted model knows when it was
+//! asked, when it began to speak and when it had said all, and the recording when the CLI
+//! said that its turn was over. The share of the time in which both agree is printed, and
+//! not judged: how busy the machine is has a share in it.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use missiond_control::{ControlEvent, Direction, RecordedLine, Replayer};
+use missiond_core::{Clock, PtyState, SystemClock, Timestamp};
+use missiond_model_server::{Gate, Reply};
+use missiond_pty::host::{HostFiles, LineDirection, LineTail};
+
+use super::{Agent, Cli, Room, wait_for};
+use crate::harness::rounds;
+
+/// What is so from each of these moments on.
+type States<S> = Vec<(Timestamp, S)>;
+
+/// What the timeline says of the slot, and what the model knows.
+struct Compared {
+    right: f64,
+    exact: f64,
+    seconds: f64,
+}
+
+impl Cli {
+    pub(super) fn is_read_as_it_is(&self, room: &Room) {
+        let hold = Duration::from_secs(rounds("MISSION_TRUTH_SECS", 1, 20));
+        let model = &room.model;
+        // Nothing is known of a prompt that is on its way.
+        let mut truth: States<Option<PtyState>> = Vec::new();
+        let mut agent = None;
+        for prompt in ["name the first", "name the second"] {
+            let (begin, finish) = (Gate::closed(), Gate::closed());
+            let reply = Reply::new().hold(&begin).text("Here it comes.\n\n");
+            model.reply(reply.hold(&finish).text("That was all of it."));
+            let asked = model.turns().len();
+            truth.push((SystemClock.now(), None));
+            match &agent {
+                None => agent = Some(Agent::start(self, room, prompt, &[])),
+                Some(agent) => agent.send_message(prompt),
+            }
+            truth.push((arrival(room, asked), Some(PtyState::Thinking)));
+            std::thread::sleep(hold);
+            truth.push((opened(&begin), Some(PtyState::Responding)));
+            std::thread::sleep(hold);
+            truth.push((opened(&finish), Some(PtyState::Idle)));
+            std::thread::sleep(hold);
+        }
+        let agent = agent.expect("it was started");
+        agent.rests();
+        let until = SystemClock.now();
+        let read = readings(room);
+        let Compared {
+            right,
+            exact,
+            seconds,
+        } = compare(&truth, until, &read);
+        let ended = turns_ended(room);
+        assert_eq!(ended.len(), 2, "two turns");
+        let said: Vec<_> = truth
+            .iter()
+            .filter(|(_, state)| *state == Some(PtyState::Idle))
+            .map(|(at, _)| *at)
+            .collect();
+        let after = |moments: &[Timestamp]| -> Vec<String> {
+            let idle = |moment: &Timestamp| {
+                let found = read
+                    .iter()
+                    .find(|(at, state)| at >= moment && *state == PtyState::Idle);
+                let (at, _) = found.expect("it is read as idle after its turn");
+                format!(
+                    "{:.1}",
+                    (at.as_micros() - moment.as_micros()) as f64 / 1000.0
+                )
+            };
+            moments.iter().map(idle).collect()
+        };
+        eprintln!(
+            "{}: right {right:.4}, exact {exact:.4} of {seconds:.1} s; idle {} ms after the CLI \
+             ended its turn, {} ms after the model's last word",
+            self.engine,
+            after(&ended).join(" and "),
+            after(&said).join(" and "),
+        );
+        // In their order, whatever time each took.
+        let states: Vec<_> = read.iter().map(|(_, state)| *state).collect();
+        let wanted = [PtyState::Thinking, PtyState::Responding, PtyState::Idle];
+        let mut left = states.iter();
+        for state in wanted.iter().chain(&wanted) {
+            assert!(left.any(|read| read == state), "{state:?} in {states:?}");
+        }
+    }
+}
+
+/// When the model was asked for the step after so many.
+fn arrival(room: &Room, before: usize) -> Timestamp {
+    let mut at = None;
+    wait_for("the model to be asked", || {
+        at = room.model.turns().get(before).map(|turn| turn.at);
+        at.is_some()
+    });
+    let since = at.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let micros = since.expect("it is after 1970").as_micros();
+    Timestamp::from_micros(i64::try_from(micros).unwrap())
+}
+
+fn opened(gate: &Gate) -> Timestamp {
+    gate.open();
+    SystemClock.now()
+}
+
+/// What the timeline says of the only slot.
+fn readings(room: &Room) -> States<PtyState> {
+    let events = room.home.events().into_iter();
+    let changes = events.filter(|event| event["event"]["type"] == "pty_state_changed");
+    changes
+        .map(|change| {
+            let at = serde_json::from_value(change["at"].clone()).unwrap();
+            (
+                at,
+                serde_json::from_value(change["event"]["to"].clone()).unwrap(),
+            )
+        })
+        .collect()
+}
+
+/// When the CLI said that a turn was over, by its recording.
+fn turns_ended(room: &Room) -> Vec<Timestamp> {
+    let records = HostFiles::records(&room.home.home().slots_dir()).unwrap();
+    let record = &records[0];
+    let setup: missiond_adapters::ControlSetup =
+        serde_json::from_value(record.handover.clone().unwrap()).unwrap();
+    let options = setup.options();
+    let mut lines = LineTail::new(&record.recording, options.limits.line);
+    let mut replayer = Replayer::new(options);
+    let mut ended = Vec::new();
+    for line in lines.read().unwrap() {
+        let micros = i64::try_from(line.at.as_micros()).unwrap();
+        let at = Timestamp::from_micros(record.started_at_us + micros);
+        let direction = match line.direction {
+            LineDirection::FromProgram => Direction::FromAgent,
+            LineDirection::ToProgram => Direction::ToAgent,
+        };
+        let recorded = RecordedLine {
+            direction,
+            at,
+            line: line.text,
+        };
+        let events = replayer.line(&recorded);
+        let is_end = |event: &ControlEvent| matches!(event, ControlEvent::TurnEnded { .. });
+        ended.extend(events.iter().any(is_end).then_some(at));
+    }
+    ended
+}
+
+/// The state at a moment.
+fn at<S: Copy>(states: &[(Timestamp, S)], moment: Timestamp) -> Option<S> {
+    let before = states.iter().take_while(|(at, _)| *at <= moment);
+    before.last().map(|(_, state)| *state)
+}
+
+fn compare(
+    truth: &[(Timestamp, Option<PtyState>)],
+    until: Timestamp,
+    read: &[(Timestamp, PtyState)],
+) -> Compared {
+    let Some((from, _)) = truth.first() else {
+        panic!("nothing is known");
+    };
+    let known = truth.iter().map(|(at, _)| *at);
+    let mut moments: Vec<_> = known.chain(read.iter().map(|(at, _)| *at)).collect();
+    moments.retain(|moment| moment >= from && *moment < until);
+    moments.push(until);
+    moments.sort();
+    let (mut all, mut right, mut exact) = (0, 0, 0);
+    for pair in moments.windows(2) {
+        let Some(so) = at(truth, pair[0]).flatten() else {
+            continue;
+        };
+        let lasted = pair[1].as_micros() - pair[0].as_micros();
+        let told = at(read, pair[0]);
+        let both_work = so.is_working() && told.is_some_and(PtyState::is_working);
+        all += lasted;
+        right += if both_work || told == Some(so) {
+            lasted
+        } else {
+            0
+        };
+        exact += if told == Some(so) { lasted } else { 0 };
+    }
+    Compared {
+        right: right as f64 / all as f64,
+        exact: exact as f64 / all as f64,
+        seconds: all as f64 / 1e6,
+    }
+}
