@@ -7,6 +7,7 @@ const TARGETS: &[&str] = &[
     "host_frames",
     "terminal",
     "screens",
+    "shell_command",
     "cast",
     "recording",
     "animation",

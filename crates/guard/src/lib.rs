@@ -5,3 +5,5 @@
 
 pub mod batch;
 pub mod permissions;
+mod programs;
+mod shell;

@@ -47,7 +47,7 @@ impl Call<'_> {
         let mut request = Request {
             tool: Some(tool.to_owned()),
             server: server.map(str::to_owned),
-            shown: Shown::Whole,
+            shown: Shown::Exact,
             base,
             ..Request::from_engine(CliEngine::Claude)
         };
@@ -136,10 +136,11 @@ impl Call<'_> {
             }
             _ => {}
         }
-        let mut paths: Vec<String> = written
-            .into_iter()
-            .map(|path| base.absolute(path))
-            .collect();
+        let mut paths: Vec<String> = Vec::new();
+        for path in written {
+            paths.push(base.absolute(path));
+            paths.extend(spelled_otherwise(path, base));
+        }
         paths.dedup();
         paths
     }
@@ -174,6 +175,24 @@ fn joined(words: &[Value]) -> Option<String> {
         })
     });
     Some(quoted.collect::<Option<Vec<_>>>()?.join(" "))
+}
+
+/// What a tool may make of a path that it expands itself.
+fn spelled_otherwise(path: &str, base: &PathBase) -> Option<String> {
+    if let Some(rest) = path.strip_prefix("file://") {
+        return Some(base.absolute(rest));
+    }
+    let home = base.home.as_deref()?;
+    let variable = path
+        .strip_prefix("$HOME")
+        .or_else(|| path.strip_prefix("${HOME}"));
+    let user = home.rsplit('/').next().unwrap_or_default();
+    let by_name = path
+        .strip_prefix('~')
+        .and_then(|rest| rest.strip_prefix(user))
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let rest = variable.or(by_name)?;
+    Some(base.absolute(&format!("{home}{rest}")))
 }
 
 /// One name for what agent CLIs name differently.

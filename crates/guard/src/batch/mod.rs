@@ -7,6 +7,8 @@ mod notation;
 #[cfg(test)]
 mod tests;
 
+use std::sync::LazyLock;
+
 use missiond_core::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,6 +17,24 @@ use crate::permissions::{Effect, decide};
 
 /// Bytes of one line, beyond which it is not read.
 pub const MAX_LINE_BYTES: usize = 1024 * 1024;
+
+/// The starter policy, a rule a line.
+const STARTER: &str = include_str!("starter.rules");
+
+/// The same as `rules` of a line has them.
+static STARTER_RULES: LazyLock<Vec<Value>> = LazyLock::new(|| {
+    let rules = starter_rules().into_iter();
+    rules.map(|rule| Value::String(rule.to_owned())).collect()
+});
+
+/// The rules of the starter policy, as `rules` of a line takes them.
+#[must_use]
+pub fn starter_rules() -> Vec<&'static str> {
+    let lines = STARTER.lines().map(str::trim);
+    lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .collect()
+}
 
 /// What was decided about one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

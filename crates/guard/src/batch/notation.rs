@@ -1,10 +1,11 @@
 //! Rules as people write them: `allow git *`, `deny ~/.ssh/**`,
 //! `ask Bash(git push:*)`, or objects with the fields a rule has.
 
+use missiond_core::Timestamp;
 use serde_json::{Map, Value};
 
 use super::call::{self, canonical_tool, is_file_tool, is_shell_tool};
-use crate::permissions::{Effect, PathPattern, Pattern, Rule, Scope};
+use crate::permissions::{Effect, PathPattern, Pattern, Rule, Scope, decide};
 
 const MAX_RULES: usize = 1000;
 
@@ -32,6 +33,10 @@ pub(super) fn rules(value: &Value) -> (Vec<Rule>, Option<String>) {
 fn listed(value: &Value) -> Vec<(Option<&str>, &Value)> {
     match value {
         Value::Null => Vec::new(),
+        Value::String(name) if name == "starter" => super::STARTER_RULES
+            .iter()
+            .map(|rule| (None, rule))
+            .collect(),
         Value::Array(rules) => rules.iter().map(|rule| (None, rule)).collect(),
         Value::Object(lists) if lists.iter().all(|(key, list)| by_effect(key, list)) => lists
             .iter()
@@ -66,7 +71,45 @@ fn rule(listed: Option<&str>, written: &Value, name: &str) -> Result<Vec<Rule>, 
     for rule in &rules {
         rule.check().map_err(|error| error.to_string())?;
     }
+    if let Value::Object(fields) = written {
+        keeps_examples(&rules, fields)?;
+    }
     Ok(rules)
+}
+
+/// Whether a rule does what its own examples say.
+fn keeps_examples(rules: &[Rule], fields: &Map<String, Value>) -> Result<(), String> {
+    let Some(effect) = rules.first().map(|rule| rule.effect) else {
+        return Ok(());
+    };
+    for (list, falls) in [("match", true), ("not_match", false)] {
+        let Some(examples) = fields.get(list).filter(|list| !list.is_null()) else {
+            continue;
+        };
+        let examples = examples
+            .as_array()
+            .ok_or_else(|| format!("`{list}` is no list"))?;
+        for example in examples {
+            let tool = rules[0].tool.as_str();
+            let call = call::Call {
+                tool: Some(if is_file_tool(tool) { tool } else { "Bash" }),
+                server: None,
+                argument: example,
+                cwd: Some("/home/user/project"),
+                home: Some("/home/user"),
+            };
+            let verdict = decide(rules, &call.request()?, Timestamp::from_micros(0));
+            if (verdict.effect == effect && !verdict.rules.is_empty()) != falls {
+                let text = example.as_str().unwrap_or_default();
+                let does = if falls { "does not fall" } else { "falls" };
+                return Err(format!(
+                    "its example `{text}` {does} under it: {}",
+                    verdict.reason
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn of_text(listed: Option<&str>, text: &str, name: &str) -> Result<Vec<Rule>, String> {
@@ -126,7 +169,7 @@ fn of_fields(
     for (key, value) in fields {
         let Some(text) = value.as_str() else {
             match key.as_str() {
-                "match" | "not_match" | "examples" => continue,
+                "match" | "not_match" => continue,
                 _ if value.is_null() => continue,
                 _ => return Err(format!("`{key}` is not a text")),
             }
@@ -220,7 +263,7 @@ fn of_parts(
     }
     let mut rule = blank(effect, name, pattern(tool)?);
     match about {
-        None | Some("*" | "**") => {}
+        None | Some("*") => {}
         Some(text) if is_shell_tool(tool) => rule.argument = Some(command_pattern(text)?),
         Some(text) if is_file_tool(tool) => rule.path = Some(path_pattern(text)?),
         Some(text) => {

@@ -93,6 +93,74 @@ fn a_file_is_judged_by_rules_on_tools_and_on_paths() {
 }
 
 #[test]
+fn a_rule_that_does_not_do_what_its_examples_say_is_not_read() {
+    let with = |field: &str, example: &str| json!([{"effect": "allow", "argument": "git log*", field: [example]}]);
+    for (field, example, expected) in [
+        ("match", "git log -1", Effect::Allow),
+        ("match", "git logout", Effect::Ask),
+        ("match", "git log --output=x", Effect::Ask),
+        ("not_match", "git push", Effect::Allow),
+        ("not_match", "git log -1", Effect::Ask),
+    ] {
+        let (effect, reason) = verdict(&with(field, example), "Bash", &json!("git log -2"));
+        assert_eq!(effect, expected, "{field} {example}: {reason}");
+    }
+}
+
+#[test]
+fn the_starter_policy_is_there_by_its_name() {
+    let starter = json!("starter");
+    assert_eq!(
+        verdict(&starter, "Bash", &json!("cargo test")).0,
+        Effect::Allow
+    );
+    assert_eq!(
+        verdict(&starter, "Read", &json!("src/a.rs")).0,
+        Effect::Allow
+    );
+    assert_eq!(
+        verdict(&starter, "Read", &json!("/etc/passwd")).0,
+        Effect::Ask
+    );
+    assert_eq!(verdict(&starter, "Bash", &json!("sudo ls")).0, Effect::Deny);
+}
+
+#[test]
+fn what_others_obey_is_asked_whatever_is_allowed_and_a_tool_expands_as_a_shell_does() {
+    let rules = json!([
+        "allow Write *",
+        "allow Edit *",
+        "allow Read *",
+        "allow Grep *",
+        "allow Glob *",
+        "deny ~/.ssh/**"
+    ]);
+    for (tool, path, expected) in [
+        ("Write", "src/a.rs", Effect::Allow),
+        ("Write", ".git/hooks/pre-commit", Effect::Ask),
+        ("Edit", "src/../.git/config", Effect::Ask),
+        ("Write", "/home/dev/.bashrc", Effect::Ask),
+        ("Edit", ".claude/settings.json", Effect::Ask),
+        ("Write", ".github/workflows/ci.yml", Effect::Ask),
+        ("Write", "/proc/self/cwd/.mcp.json", Effect::Ask),
+        ("Edit", "package.json", Effect::Ask),
+        ("Read", "/etc/shadow", Effect::Ask),
+        ("Read", "/proc/self/environ", Effect::Ask),
+        ("Read", "$HOME/.ssh/id_rsa", Effect::Deny),
+        ("Read", "~dev/.ssh/id_rsa", Effect::Deny),
+        ("Read", "file:///home/dev/.ssh/id_rsa", Effect::Deny),
+        ("Read", "/proc/self/root/home/dev/.ssh/id_rsa", Effect::Deny),
+        ("Glob", "/home/dev/.s*h/*", Effect::Deny),
+        ("Glob", "src/**/*.rs", Effect::Allow),
+        ("Grep", "/home/dev", Effect::Ask),
+        ("Grep", "src", Effect::Allow),
+    ] {
+        let (effect, reason) = verdict(&rules, tool, &json!(path));
+        assert_eq!(effect, expected, "{tool} {path}: {reason}");
+    }
+}
+
+#[test]
 fn a_tool_of_a_server_is_named_as_agents_name_it() {
     let rules = json!(["allow mcp__docs__search", "deny mcp__mail"]);
     let call = |tool: &str| verdict(&rules, tool, &json!({"q": "x"})).0;

@@ -32,10 +32,18 @@ pub(super) struct Part {
 }
 
 impl Part {
+    /// A part as another reading found it.
+    pub(super) fn of(written: &str, plain: &str) -> Self {
+        Self {
+            written: written.to_owned(),
+            plain: plain.to_owned(),
+        }
+    }
+
     /// Whether it falls under a pattern, with its quotes and without: neither
     /// may turn one command into another.
     pub(super) fn fits(&self, pattern: &Pattern) -> bool {
-        pattern.matches(&self.written) && pattern.matches(&self.plain)
+        pattern.matches_words(&self.written) && pattern.matches_words(&self.plain)
     }
 
     pub(super) fn shown(&self) -> &str {
@@ -229,9 +237,37 @@ fn visible(c: char) -> Result<char, Unclear> {
 }
 
 /// Programs that run what follows them.
-const WRAPPERS: [&str; 14] = [
-    "sudo", "doas", "env", "nohup", "nice", "ionice", "time", "timeout", "command", "builtin",
-    "exec", "xargs", "stdbuf", "setsid",
+const WRAPPERS: [&str; 30] = [
+    "then",
+    "do",
+    "else",
+    "elif",
+    "if",
+    "while",
+    "until",
+    "!",
+    "coproc",
+    "trap",
+    "watch",
+    "busybox",
+    "noglob",
+    "nocorrect",
+    "parallel",
+    "select",
+    "sudo",
+    "doas",
+    "env",
+    "nohup",
+    "nice",
+    "ionice",
+    "time",
+    "timeout",
+    "command",
+    "builtin",
+    "exec",
+    "xargs",
+    "stdbuf",
+    "setsid",
 ];
 
 /// Programs that read a line of their own from their arguments.

@@ -8,15 +8,21 @@
 //! rules decides nothing but which of several is named.
 
 mod command;
+mod judge;
 mod path;
 mod pattern;
+mod place;
 mod request;
 mod rule;
+mod script;
 #[cfg(test)]
 mod tests;
 
+use judge::Judge;
 use missiond_core::Timestamp;
+use place::Meets;
 use schemars::JsonSchema;
+use script::Script;
 use serde::{Deserialize, Serialize};
 
 pub use path::{PathBase, PathPattern};
@@ -65,21 +71,43 @@ pub fn decide(rules: &[Rule], request: &Request, now: Timestamp) -> Verdict {
         .iter()
         .filter(|rule| rule.is_in_force(now) && rule.scope.covers(request))
         .collect();
+    let script = Script::of(request);
+    let mut doubted = None;
     for effect in [Effect::Deny, Effect::Ask] {
-        let mut concerned = in_force.iter().filter(|rule| rule.effect == effect);
-        if let Some(rule) = concerned.find(|rule| rule.concerns(request)) {
-            return Verdict {
-                effect,
-                rules: vec![rule.name.clone()],
-                reason: format!("{}: {}", rule.name, rule.sentence()),
-            };
+        for rule in in_force.iter().filter(|rule| rule.effect == effect) {
+            match rule.concerns(request, script.as_ref()) {
+                Meets::Yes => {
+                    return Verdict {
+                        effect,
+                        rules: vec![rule.name.clone()],
+                        reason: format!("{}: {}", rule.name, rule.sentence()),
+                    };
+                }
+                Meets::Maybe => doubted = doubted.or(Some(rule)),
+                Meets::No => {}
+            }
         }
     }
+    if let Some(rule) = doubted {
+        return Verdict {
+            effect: Effect::Ask,
+            rules: vec![rule.name.clone()],
+            reason: format!("it may fall under {}: {}", rule.name, rule.sentence()),
+        };
+    }
+    let restricted = in_force
+        .iter()
+        .any(|rule| rule.effect != Effect::Allow && rule.server.is_none());
     let allowing: Vec<&Rule> = in_force
         .into_iter()
         .filter(|rule| rule.effect == Effect::Allow)
         .collect();
-    match allowed(&allowing, request) {
+    let judge = Judge {
+        request,
+        allowing: &allowing,
+        restricted,
+    };
+    match allowed(&judge, script.as_ref()) {
         Ok(by) => {
             let reasons = by
                 .iter()
@@ -132,39 +160,46 @@ pub fn exact_text(text: &str) -> Option<Pattern> {
 }
 
 /// The rules that together allow all of it, or why they do not.
-fn allowed<'r>(rules: &[&'r Rule], request: &Request) -> Result<Vec<&'r Rule>, String> {
+fn allowed<'r>(judge: &Judge<'r>, script: Option<&Script>) -> Result<Vec<&'r Rule>, String> {
+    let Judge {
+        request, allowing, ..
+    } = judge;
     if request.tool.is_none() {
         return Err("which tool it is about cannot be read with certainty".to_owned());
     }
-    if let Some(rule) = rules.iter().find(|rule| rule.allows_whole(request)) {
+    let whole = allowing.iter().find(|rule| rule.allows_whole(request));
+    let Some(script) = script else {
+        let rule = whole.ok_or("no rule allows it")?;
+        judge.files(rule)?;
+        return Ok(vec![rule]);
+    };
+    if let Some(rule) = whole {
+        if request.shown != Shown::InPart {
+            judge.wide(script)?;
+        }
         return Ok(vec![rule]);
     }
-    let Some(Argument::Command(text)) = &request.argument else {
-        return Err("no rule allows it".to_owned());
-    };
     if request.shown == Shown::InPart {
         return Err("the command is not shown in full".to_owned());
     }
-    let mut by: Vec<&Rule> = Vec::new();
-    for reading in command::readings(text) {
-        let parts = command::parts(&reading)
-            .map_err(|why| format!("the command cannot be judged part by part: {why}"))?;
-        if parts.is_empty() {
-            return Err("there is no command".to_owned());
-        }
-        for part in parts {
-            let fitting = rules.iter().find(|rule| rule.allows_part(&part, request));
-            let Some(rule) = fitting else {
-                return Err(if by.is_empty() {
-                    "no rule allows it".to_owned()
-                } else {
-                    format!("no rule allows the part `{}`", part.shown())
-                });
-            };
-            if !by.iter().any(|known| known.name == rule.name) {
-                by.push(rule);
-            }
-        }
-    }
-    Ok(by)
+    judge.parts(script)
+}
+
+/// The words of the last program that a script would run, where all of them are known;
+/// none where the script is not understood.
+#[must_use]
+pub fn shell_words(script: &str) -> Option<Vec<String>> {
+    let base = PathBase {
+        folder: "/".to_owned(),
+        home: None,
+    };
+    let script = crate::shell::parse(script).ok()?;
+    let traced = crate::shell::trace::trace(&script, &base);
+    let Some(run) = traced.runs.last() else {
+        return Some(Vec::new());
+    };
+    run.argv
+        .iter()
+        .map(crate::shell::value::Value::known)
+        .collect()
 }

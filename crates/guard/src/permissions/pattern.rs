@@ -64,6 +64,40 @@ impl Pattern {
         self.regex.is_none() && self.written.chars().all(|c| c == '*')
     }
 
+    pub(super) const fn is_regex(&self) -> bool {
+        self.regex.is_some()
+    }
+
+    /// Whether a beginning that ends in a word is followed by the word's end: `git log*`
+    /// does not mean `git logout`.
+    pub(super) fn matches_words(&self, text: &str) -> bool {
+        if !self.matches(text) {
+            return false;
+        }
+        let Some(beginning) = self
+            .written
+            .strip_suffix('*')
+            .filter(|_| self.regex.is_none())
+        else {
+            return true;
+        };
+        let last = beginning.split(' ').next_back().unwrap_or_default();
+        let is_word = !last.is_empty()
+            && !last.starts_with('-')
+            && last
+                .chars()
+                .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '+'));
+        if !is_word {
+            return true;
+        }
+        // With no other wildcard the text begins with these characters.
+        if beginning.contains(['*', '?']) {
+            return glob(beginning, text) || glob(&format!("{beginning} *"), text);
+        }
+        text.strip_prefix(beginning)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    }
+
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.written

@@ -2,7 +2,6 @@
 
 use missiond_core::{BoardTaskId, CliEngine, ExecutionId, SlotId};
 
-use super::command;
 use super::path::PathBase;
 
 /// One use of a tool that an agent asks for.
@@ -44,17 +43,6 @@ impl Request {
             task: None,
         }
     }
-
-    /// Every path it may be about: its own, and what looks like one in its
-    /// command.
-    pub(super) fn mentioned_paths(&self) -> Vec<String> {
-        let mut paths = self.paths.clone();
-        if let Some(Argument::Command(text)) = &self.argument {
-            let words = command::words(text);
-            paths.extend(words.iter().map(|word| self.base.absolute(word)));
-        }
-        paths
-    }
 }
 
 /// What a tool is given.
@@ -78,6 +66,8 @@ impl Argument {
 /// Whether a screen shows all of what is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
+    /// It was no screen: the tool's own input, with its line ends as they are.
+    Exact,
     Whole,
     InPart,
 }

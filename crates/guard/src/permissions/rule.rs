@@ -4,11 +4,14 @@ use missiond_core::{BoardTaskId, CliEngine, ExecutionId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::command::{self, Part};
+use super::command::Part;
 use super::path::PathPattern;
 use super::pattern::Pattern;
+use super::place::{Meets, Place};
 use super::request::{Argument, Request, Shown};
+use super::script::Script;
 use super::{Effect, InvalidPattern};
+use crate::shell::value::{Atom, Value};
 
 /// Whom a rule is for. What is left out is everyone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -115,7 +118,7 @@ impl Rule {
 
     /// The generous reading, for rules that deny or ask: whether any way to
     /// understand the request falls under it.
-    pub(super) fn concerns(&self, request: &Request) -> bool {
+    pub(super) fn concerns(&self, request: &Request, script: Option<&Script>) -> Meets {
         let tool = match &request.tool {
             Some(tool) => self.tool.matches_name(tool),
             // What cannot be read may be anything, but a rule on one tool must
@@ -126,26 +129,48 @@ impl Rule {
             let server = request.server.as_deref();
             server.is_some_and(|server| pattern.matches_name(server))
         });
-        let argument = self
-            .argument
-            .as_ref()
-            .is_none_or(|pattern| match &request.argument {
-                Some(Argument::Command(text)) => command::possible_commands(text)
-                    .iter()
-                    .any(|reading| pattern.matches(reading)),
-                Some(Argument::Text(text)) => {
-                    let mut lines = text.lines().map(str::trim);
-                    pattern.matches(text) || lines.any(|line| pattern.matches(line))
+        if !server {
+            return Meets::No;
+        }
+        let argument = match (&self.argument, &request.argument, script) {
+            (None, _, _) => Meets::Yes,
+            (Some(_), _, _) if !tool => Meets::No,
+            (Some(pattern), _, Some(script)) => script.concerns(pattern),
+            (Some(pattern), Some(argument), None) => {
+                let text = argument.text();
+                let mut lines = text.lines().map(str::trim);
+                if pattern.matches(text) || lines.any(|line| pattern.matches(line)) {
+                    Meets::Yes
+                } else {
+                    Meets::No
                 }
-                None => false,
-            });
-        let path = self.path.as_ref().is_none_or(|pattern| {
-            let paths = request.mentioned_paths();
-            paths
-                .iter()
-                .any(|path| pattern.matches(path, &request.base))
-        });
-        tool && server && argument && path
+            }
+            (Some(_), None, None) => Meets::No,
+        };
+        let path = match (&self.path, script) {
+            (None, _) => Meets::Yes,
+            // A rule on reading or writing holds for what a command reads or writes.
+            (Some(pattern), Some(script)) => script.touches(pattern, &|writes| {
+                let as_file = if writes {
+                    ["write", "edit"]
+                } else {
+                    ["read", "grep"]
+                };
+                tool || as_file.iter().any(|name| self.tool.matches_name(name))
+            }),
+            (Some(_), None) if !tool => Meets::No,
+            (Some(pattern), None) => {
+                let met = request
+                    .paths
+                    .iter()
+                    .map(|path| path_meets(path, pattern, request));
+                met.max().unwrap_or(Meets::No)
+            }
+        };
+        if self.path.is_none() && !tool {
+            return Meets::No;
+        }
+        argument.min(path)
     }
 
     /// The strict reading, for rules that allow: whether all of the request
@@ -155,7 +180,7 @@ impl Rule {
         let argument = match (&self.argument, &request.argument) {
             (None, _) => true,
             (Some(pattern), Some(Argument::Text(text))) => {
-                request.shown == Shown::Whole && pattern.matches(text)
+                request.shown != Shown::InPart && pattern.matches(text)
             }
             (Some(_), Some(Argument::Command(_)) | None) => false,
         };
@@ -174,7 +199,7 @@ impl Rule {
         };
         let path = self.path.as_ref().is_none_or(|pattern| {
             let mut paths = request.paths.iter();
-            request.shown == Shown::Whole
+            request.shown != Shown::InPart
                 && !request.paths.is_empty()
                 && paths.all(|path| pattern.matches(path, &request.base))
         });
@@ -185,4 +210,32 @@ impl Rule {
                 .is_none_or(|pattern| named(pattern, &request.server))
             && path
     }
+}
+
+/// Whether a path that a tool is given falls under a pattern. Tools that search are
+/// given wildcards, and go into folders.
+fn path_meets(path: &str, pattern: &PathPattern, request: &Request) -> Meets {
+    let base = &request.base;
+    if pattern.matches(path, base) {
+        return Meets::Yes;
+    }
+    let atoms = path.replace("**", "\u{0}");
+    let atoms = atoms.chars().map(|c| match c {
+        '\u{0}' => Atom::Any,
+        '*' => Atom::Star,
+        '?' => Atom::One,
+        c => Atom::Char(c),
+    });
+    let place = Place::of(&Value(atoms.collect()), Some(&base.folder), base);
+    let tool = request.tool.as_deref().unwrap_or_default().to_lowercase();
+    let searches = matches!(
+        tool.as_str(),
+        "grep" | "search_file_content" | "glob" | "list_directory"
+    );
+    let here = place.meets(pattern, base, false);
+    let goes_in = tool == "grep" || tool == "search_file_content";
+    if searches && goes_in {
+        return here.max(place.meets(pattern, base, true).min(Meets::Maybe));
+    }
+    here
 }
