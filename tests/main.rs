@@ -37,6 +37,7 @@ mod fault_fs;
 mod first_use;
 mod fleet;
 #[cfg(target_os = "linux")]
+mod guard_scan;
 mod handoff;
 mod harness;
 #[cfg(target_os = "linux")]

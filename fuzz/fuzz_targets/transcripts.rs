@@ -10,7 +10,7 @@ use missiond_core::CliEngine;
 use missiond_knowledge::conversation::{
     LONGEST_MESSAGE, masked_json, noise_of_message, noise_of_result, sanitize, title,
 };
-use missiond_knowledge::masking::mask;
+use missiond_secrets::mask;
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
@@ -28,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
                         let _ = (noise_of_message(&text), title(&text));
                         let short = sanitize(&text, LONGEST_MESSAGE);
                         assert!(short.len() <= LONGEST_MESSAGE && !short.contains('\0'));
-                        assert_eq!(mask(&sanitize(&text, usize::MAX)).secrets, 0);
+                        assert_eq!(mask(sanitize(&text, usize::MAX)).secrets(), 0);
                     }
                     RecordBody::ToolStarted { input, .. } => {
                         let masked = masked_json(&input);

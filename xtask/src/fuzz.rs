@@ -19,6 +19,7 @@ const TARGETS: &[&str] = &[
     "acp",
     "control",
     "knowledge",
+    "secrets",
     "transcripts",
     "diff_text",
     "onnx",

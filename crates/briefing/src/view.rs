@@ -3,7 +3,6 @@
 
 use missiond_context::{Candidate, Item, Outcome, QUOTE, clean};
 use missiond_core::{ContextItem, ContextOutcome, SourceState};
-use missiond_knowledge::masking;
 use missiond_store::prompt_snapshots::SnapshotRow;
 
 use super::error::BriefingError;
@@ -18,10 +17,10 @@ pub(super) fn mask(candidate: &mut Candidate) -> u32 {
         &mut candidate.origin,
     ];
     for part in parts {
-        let masked = masking::mask(part);
-        found += masked.secrets;
-        if masked.secrets > 0 {
-            *part = masked.text;
+        let masked = missiond_secrets::mask(part.as_str());
+        found += masked.secrets();
+        if masked.secrets() > 0 {
+            *part = masked.into_string();
         }
     }
     count(found)

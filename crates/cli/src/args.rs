@@ -16,6 +16,7 @@ mod duration;
 mod engine;
 mod execution;
 mod groups;
+mod guard;
 #[cfg(test)]
 mod hints_tests;
 mod journal;
@@ -53,6 +54,7 @@ pub(crate) use docs::{DocsArgs, DocsCommand};
 pub(crate) use engine::{EngineAddArgs, EngineCommand};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 use groups::meant_by;
+pub(crate) use guard::{GuardCommand, ScanArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
 pub(crate) use kb::{KbCommand, KbFormat, ModelCommand, RememberArgs, SearchArgs};
 pub(crate) use mcp::{
@@ -283,6 +285,9 @@ An approval is one approval, unless --for or --scope makes a rule of it.")]
     /// What agents may do without asking.
     #[command(subcommand)]
     Permission(PermissionCommand),
+    /// Find secrets where none should be.
+    #[command(subcommand)]
+    Guard(GuardCommand),
     /// Open the web board in a browser, logged in.
     #[command(after_help = "Examples:\n  mission open\n  mission open --print")]
     Open(OpenArgs),

@@ -4,7 +4,7 @@
 
 use missiond_core::Timestamp;
 
-use crate::masking::mask;
+use missiond_secrets::{Names, mask, mask_json};
 
 /// The longest text of a message, and of what went into and came out of a tool.
 /// What is longer loses its middle.
@@ -127,7 +127,7 @@ fn is_binary(text: &str) -> bool {
 /// bytes.
 #[must_use]
 pub fn sanitize(text: &str, most: usize) -> String {
-    let masked = mask(text).text;
+    let masked = mask(text).into_string();
     let clean = if masked.contains('\0') {
         masked.replace('\0', "\u{fffd}")
     } else {
@@ -167,29 +167,9 @@ pub fn title(prompt: &str) -> String {
 /// would hide where a secret begins.
 #[must_use]
 pub fn masked_json(value: &serde_json::Value) -> serde_json::Value {
-    use serde_json::Value;
-    match value {
-        Value::String(text) => Value::String(mask(text).text),
-        Value::Array(items) => Value::Array(items.iter().map(masked_json).collect()),
-        Value::Object(members) => {
-            let masked = members.iter().map(|(name, value)| {
-                let value = match value {
-                    // As `name = "value"` would be.
-                    Value::String(text) => {
-                        let assigned = mask(&format!("{name}=\"{}\"", text.replace('"', "'")));
-                        match assigned.text.strip_prefix(&format!("{name}=\"[masked]\"")) {
-                            Some("") => Value::String("[masked]".to_owned()),
-                            _ => Value::String(mask(text).text),
-                        }
-                    }
-                    other => masked_json(other),
-                };
-                (mask(name).text, value)
-            });
-            Value::Object(masked.collect())
-        }
-        other => other.clone(),
-    }
+    let mut masked = value.clone();
+    mask_json(&mut masked, Names::Tell);
+    masked
 }
 
 /// One thing that happened in a conversation.
@@ -399,7 +379,7 @@ mod tests {
         assert!(!kept.contains("ghp_") && kept.len() <= 100, "{kept}");
         assert!(kept.ends_with("b "));
         let input = json!({
-            "cmd": format!("export X\n{secret}"), "env": {"API_KEY": "abcdefgh", "N": "1"},
+            "cmd": format!("export X\n{secret}"), "env": {"API_KEY": "abcd1efgh9", "N": "1"},
             "list": [format!("\t{secret}")], "n": 3,
         });
         assert_eq!(

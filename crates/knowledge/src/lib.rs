@@ -2,7 +2,7 @@
 //!
 //! The search is a library of its own: text in, an order out, no I/O and no
 //! clock. Around it stand the entries with their history, and what decides
-//! about them: conflicts, utility, masking.
+//! about them: conflicts, utility.
 
 pub mod conflict;
 pub mod conversation;
@@ -12,7 +12,6 @@ pub mod embedder;
 mod fusion;
 mod inverted_lists;
 pub mod keyword;
-pub mod masking;
 pub mod profile;
 pub mod projection;
 mod quantized;

@@ -2,7 +2,7 @@
 
 use missiond_core::{Event, QuestionId, Timestamp, TraceContext};
 use missiond_guard::permissions::{Effect, Rule, Scope};
-use missiond_knowledge::masking::mask;
+use missiond_secrets::mask;
 use missiond_store::permissions::{self, NewRule, RuleRow};
 
 use super::Permissions;
@@ -99,7 +99,7 @@ impl Permissions {
         );
         let added = Event::PermissionRuleAdded {
             rule: format!("P-{number}"),
-            sentence: mask(&rule.sentence()).text,
+            sentence: mask(rule.sentence()).into_string(),
             by: by.to_owned(),
         };
         self.record(added, trace).await;
@@ -149,7 +149,7 @@ impl Permissions {
         let sentence = stored_rule(&removed).map_or_else(|why| why, |rule| rule.sentence());
         let removed = Event::PermissionRuleRemoved {
             rule: format!("P-{number}"),
-            sentence: mask(&sentence).text,
+            sentence: mask(sentence.as_str()).into_string(),
             by: by.to_owned(),
         };
         self.record(removed, trace).await;

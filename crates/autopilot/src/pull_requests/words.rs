@@ -1,7 +1,7 @@
 //! What is said in a pull request, and what is said of one.
 
 use missiond_core::{BoardTask, CheckVerdict, Evidence};
-use missiond_knowledge::masking::mask;
+use missiond_secrets::mask;
 use missiond_workspace::{FoundPullRequest, GitHubError};
 
 use super::HandOver;
@@ -17,14 +17,14 @@ pub(super) fn title(work: &HandOver) -> String {
         Some(task) => task.title.as_str(),
         None => work.worktree.branch(),
     };
-    cut(&mask(title).text, MOST_TITLE)
+    cut(mask(title).as_str(), MOST_TITLE)
 }
 
 /// The description of the task, the checks that agreed in the last round, and whose
 /// task it is. Others read it: secrets stay here.
 pub(super) fn body(task: &BoardTask, evidence: &[Evidence]) -> String {
     let mut parts = Vec::new();
-    let description = mask(task.description.trim()).text;
+    let description = mask(task.description.trim()).into_string();
     if !description.is_empty() {
         parts.push(cut(&description, MOST_BODY));
     }
@@ -32,7 +32,7 @@ pub(super) fn body(task: &BoardTask, evidence: &[Evidence]) -> String {
     let last = evidence.iter().filter(|said| Some(said.round) == round);
     let passed: Vec<_> = last
         .filter(|said| said.passed && said.is_of_check())
-        .map(|said| format!("- {}", code(&mask(&said.check).text)))
+        .map(|said| format!("- {}", code(mask(said.check.as_str()).as_str())))
         .collect();
     if !passed.is_empty() {
         let passed = cut(&passed.join("\n"), MOST_SAID * 10);
@@ -88,7 +88,7 @@ pub(super) fn remedy(error: &GitHubError) -> &'static str {
 /// What a program said, in one line, without secrets and not too long.
 pub(super) fn shortened(said: &str) -> String {
     let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    cut(&mask(&line).text, MOST_SAID)
+    cut(mask(line).as_str(), MOST_SAID)
 }
 
 fn cut(text: &str, most: usize) -> String {

@@ -24,7 +24,10 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Have work done", &["run", "task", "autopilot", "demo"]),
-    ("Answer and allow", &["answer", "dismiss", "permission"]),
+    (
+        "Answer and allow",
+        &["answer", "dismiss", "permission", "guard"],
+    ),
     (
         "Agents at work",
         &[

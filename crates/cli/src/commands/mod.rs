@@ -18,6 +18,7 @@ mod docs;
 mod doctor;
 mod engine;
 mod execution;
+mod guard;
 mod hook;
 mod incident;
 mod init;
@@ -72,6 +73,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Completions { shell } => return shell::completions(shell, output),
         Command::Man => return shell::man(output),
         Command::Semantic(command) => return semantic::run(&command, output),
+        Command::Guard(command) => return guard::run(&command, output),
         Command::Journal(command) => return journal::run(command, output),
         Command::Model(command) => return model::run(&command, output),
         Command::Execution(ExecutionCommand::Mcp(args)) => return bridge::run(&args.access_file),
@@ -133,6 +135,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         | Command::Man
         | Command::Version
         | Command::Semantic(_)
+        | Command::Guard(_)
         | Command::Journal(_)
         | Command::Model(_)
         | Command::Bench(_)

@@ -6,8 +6,8 @@ use missiond_core::{
     AuthorTier, EdgeKind, Entry, EntryCategory, EntryEdge, EntryId, EntryRevision, Event,
     Timestamp, TraceContext,
 };
-use missiond_knowledge::masking::mask;
 use missiond_knowledge::utility::Use;
+use missiond_secrets::mask;
 use missiond_store::knowledge::edges::{self, EdgeRow, MadeBy};
 use missiond_store::knowledge::{self, EntryFilter, EntryRow, RevisionRow};
 use missiond_store::{StoreError, Tx};
@@ -205,7 +205,7 @@ impl Knowledge {
         let reason = if new.reason.is_empty() {
             "said so".to_owned()
         } else {
-            mask(&new.reason).text
+            mask(new.reason.as_str()).into_string()
         };
         let row = EdgeRow {
             from: new.from,

@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use missiond_core::{EdgeKind, Entry, EntryEdge, EntryId, Event, Timestamp, TraceContext};
-use missiond_knowledge::masking::mask;
 use missiond_knowledge::transfer::Draft;
 use missiond_knowledge::utility::FIRST_UTILITY;
 use missiond_knowledge::{
     Mode, Paths, Profile, Purpose, Reads, Request, Statement, Verdict, classify,
 };
 use missiond_runtime::blocking;
+use missiond_secrets::mask;
 use missiond_store::knowledge::edges::{self, EdgeRow, MadeBy};
 use missiond_store::knowledge::inbox;
 use missiond_store::knowledge::{self, EntryRow, Standing, vectors};
@@ -379,9 +379,9 @@ fn verdict(new: &EntryRow, old: &EntryRow, alike: Option<bool>) -> Option<Verdic
 pub(super) fn masked(mut draft: Draft) -> (Draft, usize) {
     let mut secrets = 0;
     let mut clean = |text: &mut String| {
-        let masked = mask(text);
-        secrets += masked.secrets;
-        *text = masked.text;
+        let masked = mask(text.as_str());
+        secrets += masked.secrets();
+        *text = masked.into_string();
     };
     clean(&mut draft.summary);
     clean(&mut draft.detail);

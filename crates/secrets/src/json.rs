@@ -1,0 +1,115 @@
+//! JSON without its secrets, leaf by leaf: what was masked stays JSON of the same form.
+
+use serde_json::Value;
+
+use crate::detector::Detector;
+use crate::masked::{mask, replace};
+
+/// Takes the secrets out of every text of a value. With `Names::Tell` a member's name says
+/// what its text is, as in `{"password": "…"}`.
+pub fn mask_json(value: &mut Value, names: Names) -> usize {
+    match value {
+        Value::String(text) => mask_leaf(text, None),
+        Value::Array(items) => items.iter_mut().map(|item| mask_json(item, names)).sum(),
+        Value::Object(members) => {
+            let mut secrets = 0;
+            for (name, value) in members.iter_mut() {
+                secrets += match value {
+                    Value::String(text) if names == Names::Tell => mask_leaf(text, Some(name)),
+                    other => mask_json(other, names),
+                };
+            }
+            let telling: Vec<String> = members
+                .keys()
+                .filter(|name| {
+                    names == Names::Tell && !Detector::current().scan(name.as_bytes()).is_empty()
+                })
+                .cloned()
+                .collect();
+            for name in telling {
+                if let Some(value) = members.remove(&name) {
+                    members.insert(mask(name).into_string(), value);
+                    secrets += 1;
+                }
+            }
+            secrets
+        }
+        _ => 0,
+    }
+}
+
+/// Whether the names of members belong to the text, or to a format whose names say nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    Tell,
+    Format,
+}
+
+/// Masks one text; it never becomes longer, because what it is stored in has its bounds.
+fn mask_leaf(text: &mut String, name: Option<&str>) -> usize {
+    let detector = Detector::current();
+    let mut findings = detector.scan(text.as_bytes());
+    if let Some(name) = name.filter(|name| name.len() <= 64) {
+        let before = format!("{name}=\"");
+        let assigned =
+            detector.scan(format!("{before}{}\"", text.replace(['"', '\n'], "'")).as_bytes());
+        let whole = assigned
+            .iter()
+            .any(|found| found.start == before.len() && found.end == before.len() + text.len());
+        if whole && findings.len() < 2 {
+            findings = assigned;
+            for found in &mut findings {
+                found.start = found.start.saturating_sub(before.len());
+                found.end = found.end.saturating_sub(before.len()).min(text.len());
+            }
+            findings.retain(|found| found.start < found.end);
+        }
+    }
+    if findings.is_empty() {
+        return 0;
+    }
+    let mut masked = replace(text, &findings);
+    // A mark can be longer than what it stands for.
+    if masked.len() > text.len() {
+        masked = String::with_capacity(text.len());
+        let mut at = 0;
+        for found in &findings {
+            let start = text.floor_char_boundary(found.start).max(at);
+            let end = text.ceil_char_boundary(found.end).max(start);
+            masked.push_str(&text[at..start]);
+            masked.extend(std::iter::repeat_n('*', end - start));
+            at = end;
+        }
+        masked.push_str(&text[at..]);
+    }
+    *text = masked;
+    findings.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_tell_where_they_are_of_the_text() {
+        let made = || json!({"password": "k3Xq9Lw2Rt", "a": ["x", {"note": "token=k3Xq9Lw2Rt7V"}], "n": 3});
+        let mut told = made();
+        assert_eq!(mask_json(&mut told, Names::Tell), 2);
+        assert_eq!(
+            told,
+            json!({"password": "[masked]", "a": ["x", {"note": "token=[masked]"}], "n": 3})
+        );
+        let mut format = made();
+        assert_eq!(mask_json(&mut format, Names::Format), 1);
+        assert_eq!(format["password"], "k3Xq9Lw2Rt");
+    }
+
+    #[test]
+    fn no_text_becomes_longer() {
+        let mut value = json!("pwd='a1b2c3'");
+        assert_eq!(mask_json(&mut value, Names::Tell), 1);
+        assert_eq!(value, json!("pwd='******'"));
+    }
+}
