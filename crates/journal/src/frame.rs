@@ -375,8 +375,14 @@ pub(crate) fn encode_line(
     )
     .map_err(|error| encoding(error.to_string()))?;
     out.extend_from_slice(start.as_bytes());
+    let data = out.len();
     body.write_data(out)
         .map_err(|error| encoding(error.to_string()))?;
+    // Here and nowhere else: whatever is recorded becomes a line by this.
+    if let Some(masked) = missiond_secrets::mask_written(&out[data..]) {
+        out.truncate(data);
+        out.extend_from_slice(&masked);
+    }
     let hash = Digest::of(&out[began..]);
     out.extend_from_slice(br#","hash":""#);
     out.extend_from_slice(&hash.hex());

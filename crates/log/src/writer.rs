@@ -126,7 +126,12 @@ impl RotatingFile {
 }
 
 impl Write for RotatingFile {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+    fn write(&mut self, taken: &[u8]) -> io::Result<usize> {
+        let masked = missiond_secrets::mask_written(taken).map(|mut line| {
+            line.push(b'\n');
+            line
+        });
+        let line = masked.as_deref().unwrap_or(taken);
         // One call is one line: it is never cut in two by a rotation.
         if self.size > 0 && self.size + line.len() as u64 > self.max_size {
             self.rotate()?;
@@ -140,7 +145,8 @@ impl Write for RotatingFile {
             return Err(error);
         }
         self.size += line.len() as u64;
-        Ok(line.len())
+        // Of what was taken nothing is left, however long the line became.
+        Ok(taken.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -328,7 +328,13 @@ impl Scan {
         let Trigger::Search(search) = trigger else {
             return Verdict::Nothing;
         };
-        if inside && !matches!(search, Search::Form { .. } | Search::Near { .. }) {
+        let common = |found: &Finding| found.kind >= catalogue.other(Other::Password);
+        let may_say_more = match search {
+            Search::Form { .. } => true,
+            Search::Near { .. } => self.findings.last().is_some_and(common),
+            Search::Name(_) | Search::Place(_) => false,
+        };
+        if inside && !may_say_more {
             return Verdict::Nothing;
         }
         let view = View::new(text, end, complete);

@@ -1,9 +1,11 @@
 //! JSON without its secrets, leaf by leaf: what was masked stays JSON of the same form.
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::detector::Detector;
-use crate::masked::{mask, replace};
+use crate::masked::{mask, replace_within};
 
 /// Takes the secrets out of every text of a value. With `Names::Tell` a member's name says
 /// what its text is, as in `{"password": "…"}`.
@@ -16,6 +18,7 @@ pub fn mask_json(value: &mut Value, names: Names) -> usize {
             for (name, value) in members.iter_mut() {
                 secrets += match value {
                     Value::String(text) if names == Names::Tell => mask_leaf(text, Some(name)),
+                    other if FREE.contains(&name.as_str()) => mask_json(other, Names::Tell),
                     other => mask_json(other, names),
                 };
             }
@@ -37,6 +40,20 @@ pub fn mask_json(value: &mut Value, names: Names) -> usize {
         _ => 0,
     }
 }
+
+/// Members of our own formats in which others put what they like.
+const FREE: [&str; 10] = [
+    "input",
+    "arguments",
+    "params",
+    "parameters",
+    "env",
+    "environment",
+    "headers",
+    "tool_input",
+    "output",
+    "result",
+];
 
 /// Whether the names of members belong to the text, or to a format whose names say nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,22 +85,31 @@ fn mask_leaf(text: &mut String, name: Option<&str>) -> usize {
     if findings.is_empty() {
         return 0;
     }
-    let mut masked = replace(text, &findings);
-    // A mark can be longer than what it stands for.
-    if masked.len() > text.len() {
-        masked = String::with_capacity(text.len());
-        let mut at = 0;
-        for found in &findings {
-            let start = text.floor_char_boundary(found.start).max(at);
-            let end = text.ceil_char_boundary(found.end).max(start);
-            masked.push_str(&text[at..start]);
-            masked.extend(std::iter::repeat_n('*', end - start));
-            at = end;
-        }
-        masked.push_str(&text[at..]);
-    }
-    *text = masked;
+    *text = replace_within(text, &findings);
     findings.len()
+}
+
+/// Takes the secrets out of JSON as it is written, such as a record of a journal: what comes
+/// back has the same form. `None` when there is nothing to take out, which is found without
+/// parsing it.
+#[must_use]
+pub fn mask_written(json: &[u8]) -> Option<Vec<u8>> {
+    if Detector::current().scan(json).is_empty() {
+        return None;
+    }
+    let mut value: Value = serde_json::from_slice(json).ok()?;
+    if mask_json(&mut value, Names::Format) == 0 {
+        return None;
+    }
+    serde_json::to_vec(&value).ok()
+}
+
+/// A value without its secrets; an error when it does not fit its type any more.
+pub fn mask_value<T: Serialize + DeserializeOwned>(value: T) -> Result<T, serde_json::Error> {
+    match mask_written(&serde_json::to_vec(&value)?) {
+        Some(masked) => serde_json::from_slice(&masked),
+        None => Ok(value),
+    }
 }
 
 #[cfg(test)]
@@ -104,6 +130,21 @@ mod tests {
         let mut format = made();
         assert_eq!(mask_json(&mut format, Names::Format), 1);
         assert_eq!(format["password"], "k3Xq9Lw2Rt");
+        let mut record = json!({"key": "a", "input": {"password": "k3Xq9Lw2Rt"}});
+        assert_eq!(mask_json(&mut record, Names::Format), 1);
+    }
+
+    #[test]
+    fn what_is_written_keeps_its_form() {
+        let written =
+            br#"{"n":1,"text":"say \"token\": \"k3Xq9Lw2Rt7V\" and\nDB_PASSWORD=k3Xq9Lw2Rt"}"#;
+        let masked = mask_written(written).unwrap();
+        let masked: Value = serde_json::from_slice(&masked).unwrap();
+        assert_eq!(
+            masked,
+            json!({"n": 1, "text": "say \"token\": \"[masked]\" and\nDB_PASSWORD=[masked]"})
+        );
+        assert_eq!(mask_written(br#"{"n":1,"text":"nothing"}"#), None);
     }
 
     #[test]

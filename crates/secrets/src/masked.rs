@@ -70,6 +70,39 @@ pub fn mask<'a>(text: impl Into<Cow<'a, str>>) -> Masked {
     masked
 }
 
+/// Takes the secrets out of a text that has to fit where the text did: it never becomes
+/// longer. Where a mark has no room, a secret becomes as many `*`.
+#[must_use]
+pub fn mask_within(text: &str) -> Masked {
+    let findings = Detector::current().scan(text.as_bytes());
+    Masked {
+        secrets: findings.len(),
+        text: if findings.is_empty() {
+            text.to_owned()
+        } else {
+            replace_within(text, &findings)
+        },
+    }
+}
+
+pub(crate) fn replace_within(text: &str, findings: &[Finding]) -> String {
+    let masked = replace(text, findings);
+    if masked.len() <= text.len() {
+        return masked;
+    }
+    let mut masked = String::with_capacity(text.len());
+    let mut at = 0;
+    for found in findings {
+        let start = text.floor_char_boundary(found.start).max(at);
+        let end = text.ceil_char_boundary(found.end).max(start);
+        masked.push_str(&text[at..start]);
+        masked.extend(std::iter::repeat_n('*', end - start));
+        at = end;
+    }
+    masked.push_str(&text[at..]);
+    masked
+}
+
 /// Takes the secrets out of bytes that are text for the most part.
 #[must_use]
 pub fn mask_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {

@@ -89,7 +89,7 @@ impl<'a> View<'a> {
 
     /// The bytes of the same line before `at` that may be seen.
     pub(crate) fn line_before(&self, at: usize) -> &'a [u8] {
-        let start = self.run_back(at, BACK, |byte| byte != b'\n');
+        let start = self.run_back(at, BACK, |byte| byte != b'\n' && byte != b'\r');
         &self.text[start..at]
     }
 

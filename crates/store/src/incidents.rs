@@ -54,7 +54,7 @@ pub async fn report(
         (&report.kind).into(),
         (&report.subject).into(),
         severity_name(report.severity).into(),
-        (&report.summary).into(),
+        Value::masked(&report.summary),
         now.into(),
     ];
     let row = tx.query_one(&sql, &params).await?;

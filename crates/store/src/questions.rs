@@ -85,7 +85,7 @@ pub async fn raise(
     let params = [
         Value::written(QuestionId::generate()),
         number.into(),
-        json(origin)?,
+        json(origin)?.masked_json(),
         key.into(),
         origin.slot().map(Value::written).unwrap_or(Value::Null),
         origin
@@ -93,9 +93,9 @@ pub async fn raise(
             .map(Value::written)
             .unwrap_or(Value::Null),
         origin.task().map(Value::written).unwrap_or(Value::Null),
-        (&new.question).into(),
-        new.context.as_deref().into(),
-        json(&new.options)?,
+        Value::masked(&new.question),
+        Value::masked_optional(new.context.as_deref()),
+        json(&new.options)?.masked_json(),
         new.blocks.into(),
         now.into(),
     ];
@@ -242,8 +242,8 @@ pub async fn close(
     );
     let params = [
         Value::written(id),
-        answer.into(),
-        reason.into(),
+        Value::masked_optional(answer),
+        Value::masked_optional(reason),
         by.into(),
         now.into(),
     ];

@@ -230,6 +230,11 @@ fn encode_one(new: &NewEvent) -> Result<EncodedEvent, StoreError> {
         *end = text.len();
     }
     serde_json::to_writer(&mut text, &new.event).map_err(|error| unwritable(error.to_string()))?;
+    // Not every event comes by way of the timeline's writer.
+    if let Some(masked) = missiond_secrets::mask_written(&text[ends[3]..]) {
+        text.truncate(ends[3]);
+        text.extend_from_slice(&masked);
+    }
     if text.len() - ends[3] > LARGEST_PAYLOAD {
         return Err(StoreError::InvalidValue {
             detail: format!(

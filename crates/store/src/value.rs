@@ -56,6 +56,34 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
+impl Value {
+    /// A text that people, agents or programs wrote, without its secrets. What is stored of
+    /// such texts is made here.
+    #[must_use]
+    pub fn masked(text: &str) -> Self {
+        Self::Text(missiond_secrets::mask_within(text).into_string())
+    }
+
+    /// As [`Value::masked`]; nothing stays NULL.
+    #[must_use]
+    pub fn masked_optional(text: Option<&str>) -> Self {
+        text.map_or(Self::Null, Self::masked)
+    }
+
+    /// As [`Value::masked`], of what is stored as JSON.
+    #[must_use]
+    pub fn masked_json(self) -> Self {
+        match self {
+            Self::Text(text) => {
+                let masked = missiond_secrets::mask_written(text.as_bytes());
+                let masked = masked.and_then(|masked| String::from_utf8(masked).ok());
+                Self::Text(masked.unwrap_or(text))
+            }
+            other => other,
+        }
+    }
+}
+
 /// One row of an answer, its columns in the order they were asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row(pub(crate) Vec<Value>);

@@ -50,6 +50,9 @@ pub enum TimelineError {
     /// It would fail the whole batch it was stored with.
     #[error("{0} events are told, not stored")]
     NotPersistent(&'static str),
+    /// It is not stored with them either.
+    #[error("the secrets of a {0} event could not be masked")]
+    Unmasked(&'static str),
 }
 
 impl TimelineError {
@@ -59,7 +62,7 @@ impl TimelineError {
             Self::Store(error) => error.code(),
             Self::Closed => ErrorCode::ShuttingDown,
             Self::Full => ErrorCode::StorageUnavailable,
-            Self::NotPersistent(_) => ErrorCode::Internal,
+            Self::NotPersistent(_) | Self::Unmasked(_) => ErrorCode::Internal,
         }
     }
 }
@@ -70,6 +73,12 @@ fn not_stored(error: &StoreError) -> String {
         StoreError::OutcomeUnknown { .. } => error.to_string(),
         _ => format!("the event was not stored: {error}"),
     }
+}
+
+/// The event as it may be stored and told.
+fn masked(event: Event) -> Result<Event, TimelineError> {
+    let kind = event.kind();
+    missiond_secrets::mask_value(event).map_err(|_| TimelineError::Unmasked(kind))
 }
 
 /// A handle to the timeline; clones share it.
@@ -147,6 +156,7 @@ impl Timeline {
             return Err(TimelineError::NotPersistent(event.kind()));
         }
         let (done, stored) = oneshot::channel();
+        let event = masked(event)?;
         self.queue
             .send(self.pending(event, trace, Some(done)))
             .await
@@ -164,6 +174,13 @@ impl Timeline {
             return;
         }
         let kind = event.kind();
+        let event = match masked(event) {
+            Ok(event) => event,
+            Err(error) => {
+                tracing::error!(%error, "event not stored");
+                return;
+            }
+        };
         if let Err(error) = self.queue.try_send(self.pending(event, trace, None)) {
             let error = match error {
                 // The database stands still, and others wait for their commits.
@@ -194,6 +211,13 @@ impl Timeline {
             "{} is recorded, not told",
             event.kind()
         );
+        let event = match masked(event) {
+            Ok(event) => event,
+            Err(error) => {
+                tracing::error!(%error, "event not told");
+                return;
+            }
+        };
         let event = TimelineEvent {
             seq: None,
             at: self.shared.clock.now(),

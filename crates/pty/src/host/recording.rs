@@ -4,7 +4,8 @@
 //! a read is recorded when its rest arrives; bytes that are no text at all are
 //! shown as replacement characters, and a `#bytes` marker before them holds
 //! what they really were. So byte N of the output is byte N of the recording.
-//! A file that has grown enough is followed by the next; the oldest go when all
+//! Secrets are masked before anything is written, byte for byte; what may become one waits
+//! until it is known, a few kilobytes at most. A file that has grown enough is followed by the next; the oldest go when all
 //! of them together have become too large.
 
 use std::fs::File;
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use missiond_os::files::create_private;
 use missiond_os::hex;
+use missiond_secrets::StreamMask;
 use missiond_semantic::Size;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +63,8 @@ pub(super) struct Recorder {
     recorded: u64,
     size: Size,
     lines: CastWriter<Vec<u8>>,
+    /// Secrets out of what is shown, typed and complained of.
+    masks: Masks,
     /// The beginning of a character whose rest has not come yet.
     partial: Vec<u8>,
     start: Instant,
@@ -69,6 +73,24 @@ pub(super) struct Recorder {
     unsynced: bool,
     /// Files and folders that are no longer written but not yet on the disk.
     left: Vec<File>,
+}
+
+/// One masker for each stream of a recording: each is a text of its own.
+#[derive(Debug)]
+struct Masks {
+    output: StreamMask,
+    input: StreamMask,
+    errors: StreamMask,
+}
+
+impl Masks {
+    fn new(size: Size) -> Self {
+        Self {
+            output: StreamMask::default().with_columns(usize::from(size.columns)),
+            input: StreamMask::default(),
+            errors: StreamMask::default(),
+        }
+    }
 }
 
 impl Recorder {
@@ -92,6 +114,7 @@ impl Recorder {
             recorded: 0,
             size: header.size(),
             lines: CastWriter::new(Vec::new(), &with_segment(header, 1, 0, Duration::ZERO))?,
+            masks: Masks::new(header.size()),
             partial: Vec::new(),
             start: now.checked_sub(begun).unwrap_or(now),
             after: Duration::ZERO,
@@ -103,7 +126,11 @@ impl Recorder {
     }
 
     pub(super) fn output(&mut self, bytes: &[u8]) -> Result<(), CastError> {
-        self.partial.extend_from_slice(bytes);
+        self.masks.output.feed(bytes, &mut self.partial);
+        self.output_text()
+    }
+
+    fn output_text(&mut self) -> Result<(), CastError> {
         let whole = match std::str::from_utf8(&self.partial) {
             Ok(_) => self.partial.len(),
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
@@ -115,28 +142,45 @@ impl Recorder {
     }
 
     pub(super) fn input(&mut self, bytes: &[u8]) -> Result<(), CastError> {
-        let text = String::from_utf8_lossy(bytes).into_owned();
-        self.queue(EventKind::Input(text))?;
+        let mut masked = Vec::with_capacity(bytes.len());
+        self.masks.input.feed(bytes, &mut masked);
+        if !masked.is_empty() {
+            let text = String::from_utf8_lossy(&masked).into_owned();
+            self.queue(EventKind::Input(text))?;
+        }
         self.flush()
     }
 
     /// What a program says beside its protocol.
     pub(super) fn errors(&mut self, bytes: &[u8]) -> Result<(), CastError> {
-        let text = String::from_utf8_lossy(bytes);
-        self.queue(EventKind::Marker(format!("{ERRORS_MARKER}{text}")))?;
+        let mut masked = Vec::with_capacity(bytes.len());
+        self.masks.errors.feed(bytes, &mut masked);
+        if !masked.is_empty() {
+            let text = String::from_utf8_lossy(&masked);
+            self.queue(EventKind::Marker(format!("{ERRORS_MARKER}{text}")))?;
+        }
         self.flush()
     }
 
     pub(super) fn resize(&mut self, size: Size) -> Result<(), CastError> {
         self.size = size;
+        self.masks.output.set_columns(usize::from(size.columns));
         self.queue(EventKind::Resize(size))?;
         self.flush()
     }
 
     /// Nothing more will come: what was half a character is recorded as it is.
     pub(super) fn finish(&mut self) -> Result<(), CastError> {
+        self.masks.output.finish(&mut self.partial);
         let rest = std::mem::take(&mut self.partial);
         self.output_whole(&rest)?;
+        let mut typed = Vec::new();
+        self.masks.input.finish(&mut typed);
+        if !typed.is_empty() {
+            let typed = String::from_utf8_lossy(&typed).into_owned();
+            self.queue(EventKind::Input(typed))?;
+            self.flush()?;
+        }
         Ok(self.file.sync_data()?)
     }
 

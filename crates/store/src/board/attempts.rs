@@ -210,16 +210,16 @@ pub async fn record_evidence(
         let params = [
             Value::written(id),
             round.into(),
-            (&said.check).into(),
+            Value::masked(&said.check),
             said.exit.map(i64::from).into(),
             said.signal.map(i64::from).into(),
             said.timed_out.into(),
             said.passed.into(),
-            (&said.tail).into(),
+            Value::masked(&said.tail),
             said.commit.as_ref().into(),
             said.at.into(),
             i64::try_from(said.millis).unwrap_or(i64::MAX).into(),
-            said.note.as_ref().into(),
+            Value::masked_optional(said.note.as_deref()),
             i64::try_from(position).unwrap_or(i64::MAX).into(),
         ];
         tx.execute(&sql, &params).await?;
@@ -371,7 +371,7 @@ pub(super) async fn end_running(
     let params = [
         Value::written(task),
         outcome.as_str().into(),
-        reason.into(),
+        Value::masked_optional(reason),
         act.now.into(),
     ];
     let row = tx.query_one(&sql, &params).await?;

@@ -359,7 +359,7 @@ async fn insert_note(
         Value::written(id),
         number.into(),
         author.into(),
-        text.into(),
+        Value::masked(text),
         act.now.into(),
     ];
     tx.execute(sql, &params).await.map(drop)
