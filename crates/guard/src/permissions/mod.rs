@@ -9,6 +9,7 @@
 
 mod command;
 mod judge;
+mod naming;
 mod path;
 mod pattern;
 mod place;

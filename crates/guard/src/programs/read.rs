@@ -1,8 +1,8 @@
 //! The words of one command line, read with the program's profile.
 
 use super::profile::{Args, Kind, Profile};
-use crate::shell::trace::is_harmless_variable;
 use crate::shell::value::{Atom, Value};
+use crate::shell::variables::is_harmless_variable;
 
 /// Something that a command line makes a program do.
 #[derive(Debug, Clone, PartialEq, Eq)]

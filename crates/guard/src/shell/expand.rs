@@ -1,8 +1,9 @@
 //! Words to what they may become: braces, `~`, variables, substitutions, globs.
 
-use super::trace::{Tracer, Vars};
+use super::trace::Tracer;
 use super::tree::{Piece, Rest, Word};
 use super::value::{Atom, Value};
+use super::variables::Vars;
 
 /// Words that one word of a script may make.
 const MAX_WORDS: usize = 256;

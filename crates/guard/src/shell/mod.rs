@@ -5,14 +5,17 @@
 //! shell itself opens. What cannot be told is said to be so, and then nothing allows
 //! it.
 
+mod builtins;
 mod evaluate;
 mod expand;
 pub(crate) mod language;
 mod parse;
 mod scan;
+mod substitute;
 pub(crate) mod trace;
 mod tree;
 pub(crate) mod value;
+pub(crate) mod variables;
 
 pub(crate) use parse::parse;
 pub(crate) use trace::{Run, Trace};

@@ -180,6 +180,7 @@ impl Parser {
             "select" | "coproc" | "foreach" | "repeat" | "always" | "nocorrect" | "noglob" => {
                 Err(Unclear::Unusual)
             }
+            "!" => Err(Unclear::Syntax),
             word if CLOSING.contains(&word) => Err(Unclear::Syntax),
             _ => self.simple(),
         }

@@ -8,6 +8,7 @@ use super::evaluate;
 use super::parse::parse_at;
 use super::tree::{Command, Redirect, RedirectKind, Simple, Word};
 use super::value::{Atom, Value};
+use super::variables::{Vars, is_harmless_variable, steers};
 use crate::permissions::PathBase;
 use crate::programs::{Fact, facts, profile};
 
@@ -64,48 +65,15 @@ pub(crate) struct Trace {
     pub(crate) doubts: Vec<String>,
 }
 
-/// What variables hold, and where the shell is.
-#[derive(Debug, Clone)]
-pub(super) struct Vars {
-    held: BTreeMap<String, Value>,
-    folder: Option<String>,
-}
-
-impl Vars {
-    pub(super) fn get(&self, name: &str) -> Value {
-        match self.held.get(name) {
-            Some(value) => value.clone(),
-            None => Value::of(Atom::Any),
-        }
-    }
-
-    /// Whether it holds something; none where that is not known.
-    pub(super) fn known(&self, name: &str) -> Option<bool> {
-        let held = self.held.get(name)?;
-        held.is_known().then_some(!held.0.is_empty())
-    }
-
-    pub(super) fn set(&mut self, name: &str, value: Value) {
-        self.held.insert(name.to_owned(), value);
-    }
-
-    pub(super) fn folder_value(&self) -> Value {
-        match &self.folder {
-            Some(folder) => Value::text(folder),
-            None => Value::of(Atom::Any),
-        }
-    }
-}
-
 pub(super) struct Tracer<'a> {
-    base: &'a PathBase,
-    out: Trace,
+    pub(super) base: &'a PathBase,
+    pub(super) out: Trace,
     pub(super) vars: Vars,
     functions: HashMap<String, Command>,
-    aliases: HashMap<String, Value>,
+    pub(super) aliases: HashMap<String, Value>,
     /// `$1` and so on; none where they are not known.
     pub(super) arguments: Option<Vec<Value>>,
-    input: Option<Value>,
+    pub(super) input: Option<Value>,
     inner: bool,
     depth: u32,
     steps: u32,
@@ -587,7 +555,7 @@ impl Tracer<'_> {
         all
     }
 
-    fn forget_arguments(&mut self) {
+    pub(super) fn forget_arguments(&mut self) {
         self.arguments = None;
         for index in 1..10 {
             self.vars.set(&index.to_string(), Value::of(Atom::Any));
@@ -595,7 +563,7 @@ impl Tracer<'_> {
     }
 
     /// A line for a shell of its own, or for this one.
-    fn script(&mut self, line: &Value, own_shell: bool) {
+    pub(super) fn script(&mut self, line: &Value, own_shell: bool) {
         self.depth += 1;
         let known = line.known();
         let known = known.map(|text| text.strip_prefix('!').map(str::to_owned).unwrap_or(text));
@@ -635,185 +603,9 @@ impl Tracer<'_> {
         }
         self.depth -= 1;
     }
-
-    /// What changes the shell itself. Whether it was one of these.
-    fn builtin(&mut self, name: &str, words: &[Value]) -> bool {
-        let first = words.iter().find(|word| !word.beginning().starts_with('-'));
-        match name {
-            "cd" | "pushd" | "chdir" => {
-                self.vars.folder = match first.cloned().or_else(|| words.last().cloned()) {
-                    None => self.vars.get("HOME").known(),
-                    Some(to) => self.folder_after(&to),
-                };
-            }
-            "popd" => self.vars.folder = None,
-            "eval" => {
-                let line = joined(words);
-                self.script(&line, false);
-            }
-            "trap" => {
-                if let Some(line) = first.filter(|_| words.len() > 1) {
-                    self.script(&line.clone(), true);
-                }
-            }
-            "alias" => {
-                for word in words {
-                    if let Some((name, value)) = word.split_once('=') {
-                        if let Some(name) = name.known() {
-                            self.aliases.insert(name, value.clone());
-                        }
-                        self.script(&value, true);
-                    }
-                }
-                if !words.is_empty() {
-                    self.doubt("an alias gives a command another meaning");
-                }
-            }
-            "source" | "." => {
-                match (words.first().and_then(Value::known).as_deref(), &self.input) {
-                    (Some("/dev/stdin" | "/proc/self/fd/0"), Some(input)) => {
-                        let line = input.clone();
-                        self.script(&line, false);
-                    }
-                    _ => self.doubt("it runs a file in this shell"),
-                }
-            }
-            "export" | "declare" | "typeset" | "local" | "readonly" => {
-                self.declare(name, words);
-            }
-            "read" | "mapfile" | "readarray" | "getopts" => {
-                for word in words {
-                    match word.known() {
-                        Some(name) => self.vars.set(&name, Value::of(Atom::Any)),
-                        None => self.doubt("which variable is set cannot be told"),
-                    }
-                }
-                self.vars.set("REPLY", Value::of(Atom::Any));
-            }
-            "unset" => {
-                for word in words.iter().filter_map(Value::known) {
-                    self.vars.set(&word, Value::default());
-                }
-            }
-            "set" => {
-                let harmless = |word: &Value| {
-                    let text = word.known().unwrap_or_default();
-                    let option = text.trim_start_matches(['-', '+']);
-                    let letters = text.starts_with(['-', '+'])
-                        && option.chars().all(|c| "euxvfCno".contains(c));
-                    letters
-                        || matches!(text.as_str(), "pipefail" | "errexit" | "nounset" | "xtrace")
-                };
-                if !words.iter().all(harmless) {
-                    self.forget_arguments();
-                    self.doubt("it changes how the shell reads what follows");
-                }
-            }
-            "shift" => self.forget_arguments(),
-            "let" => {
-                if words
-                    .iter()
-                    .any(|word| !word.is_known() || word.to_string().contains('['))
-                {
-                    self.doubt("arithmetic on what is not known");
-                }
-            }
-            "printf" => {
-                if words.first().and_then(Value::known).as_deref() == Some("-v")
-                    && let Some(name) = words.get(1).and_then(Value::known)
-                {
-                    self.vars.set(&name, Value::of(Atom::Any));
-                }
-                return false;
-            }
-            "[" | "test" => {
-                let indexed = |word: &Value| {
-                    let text = word.to_string();
-                    text.contains('[') && text.contains(['$', '`'])
-                };
-                if words.iter().any(indexed) {
-                    self.doubt("a condition holds text that is evaluated again");
-                }
-            }
-            "shopt" | "enable" | "hash" | "bind" | "complete" | "compgen" | "history" | "fc"
-            | "coproc" | "setopt" | "autoload" | "zmodload" | "emulate" | "unalias" => {
-                self.doubt("it changes how the shell reads what follows");
-            }
-            _ => return false,
-        }
-        true
-    }
-
-    fn declare(&mut self, builtin: &str, words: &[Value]) {
-        let exports = builtin == "export"
-            || words.iter().any(|word| {
-                let text = word.beginning();
-                text.starts_with('-') && text.contains('x')
-            });
-        for word in words {
-            let text = word.beginning();
-            if text.starts_with(['-', '+']) {
-                // A number or a reference to another variable is evaluated when it is set.
-                if text.contains(['i', 'n', 'f', 'F', 'A', 'a']) {
-                    self.doubt("what a variable is set to is evaluated");
-                }
-                continue;
-            }
-            let Some((name, value)) = word.split_once('=') else {
-                // `export` after an assignment exports what the script set.
-                match word.known() {
-                    Some(name) if exports => {
-                        let value = self.vars.get(&name);
-                        self.export(&name, &value);
-                    }
-                    Some(_) => {}
-                    None => self.doubt("which variable is set cannot be told"),
-                }
-                continue;
-            };
-            let Some(name) = name.known() else {
-                self.doubt("which variable is set cannot be told");
-                continue;
-            };
-            if exports {
-                self.export(&name, &value);
-            } else if steers(&name, &value) {
-                self.out.settings.push(format!("{name}={value}"));
-            }
-            self.vars.set(&name, value);
-        }
-    }
-
-    fn export(&mut self, name: &str, value: &Value) {
-        if steers(name, value) || !is_harmless_variable(name) {
-            self.out.settings.push(format!("{name}={value}"));
-        }
-    }
-
-    fn folder_after(&self, to: &Value) -> Option<String> {
-        let to = to.known()?;
-        if to == "-" {
-            return None;
-        }
-        let from = PathBase {
-            folder: self
-                .vars
-                .folder
-                .clone()
-                .or_else(|| to.starts_with('/').then(String::new))?,
-            home: self.base.home.clone(),
-        };
-        // A `~` that was quoted is a name; the words were expanded before.
-        let plain = if to.starts_with('~') {
-            format!("./{to}")
-        } else {
-            to
-        };
-        Some(from.absolute(&plain))
-    }
 }
 
-fn joined(words: &[Value]) -> Value {
+pub(super) fn joined(words: &[Value]) -> Value {
     let mut line = Value::default();
     for word in words {
         if !line.0.is_empty() {
@@ -847,46 +639,6 @@ fn words_of(input: &Value) -> Vec<Value> {
     let blank = |atom: &Atom| matches!(atom, Atom::Char(' ' | '\n' | '\t'));
     let words = input.0.split(blank).filter(|word| !word.is_empty());
     words.map(|word| Value(word.to_vec())).collect()
-}
-
-/// Variables that make a program run, load or find something.
-const STEERING: &str = "PATH HOME ENV SHELL IFS CDPATH PAGER EDITOR VISUAL BROWSER MANOPT MANPATH \
-    LESS LESSOPEN LESSCLOSE LESSKEY MORE PS0 PS1 PS2 PS4 PROMPT_COMMAND FPATH ZDOTDIR INPUTRC \
-    BASHOPTS SHELLOPTS GLOBIGNORE CC CXX LD AR AS CPP FC RUSTC RUSTFLAGS RUSTDOC CLASSPATH \
-    TAR_OPTIONS GREP_OPTIONS GZIP XZ_OPT ZIPOPT WGETRC CURL_HOME SUDO_ASKPASS TERMCAP TERMINFO \
-    KUBECONFIG DOCKER_HOST DOCKER_CONFIG http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY \
-    ALL_PROXY NETRC HISTFILE PIP_INDEX_URL JAVA_TOOL_OPTIONS PSQL_PAGER AWKPATH NODE_OPTIONS \
-    OPENSSL_CONF SSLKEYLOGFILE XDG_CONFIG_HOME TMPDIR HOSTALIASES LOCPATH NLSPATH";
-
-const STEERING_BEGINNINGS: [&str; 22] = [
-    "LD_", "DYLD_", "GIT_", "SSH_", "BASH_", "PERL", "PYTHON", "RUBY", "GEM_", "BUNDLE_", "NPM_",
-    "npm_", "YARN_", "PIP_", "CARGO_", "RUSTUP_", "RUSTC_", "MAKE", "JAVA_", "GO", "GCONV_",
-    "_JAVA",
-];
-
-fn steers(name: &str, value: &Value) -> bool {
-    let pager = matches!(name, "PAGER" | "GIT_PAGER" | "MANPAGER");
-    if (pager && value.known().as_deref() == Some("cat")) || is_harmless_variable(name) {
-        return false;
-    }
-    STEERING.split_whitespace().any(|known| known == name)
-        || STEERING_BEGINNINGS
-            .iter()
-            .any(|begin| name.starts_with(begin))
-}
-
-/// Variables that change how much is printed, and nothing else.
-pub(crate) fn is_harmless_variable(name: &str) -> bool {
-    let known = "CI LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE \
-        DEBUG VERBOSE RUST_LOG RUST_BACKTRACE CARGO_TERM_COLOR CARGO_INCREMENTAL CARGO_TERM_PROGRESS_WHEN \
-        NODE_ENV PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE GIT_TERMINAL_PROMPT GOFLAGS_NONE \
-        DEBIAN_FRONTEND PAGER GIT_PAGER MANPAGER HUSKY NEXT_TELEMETRY_DISABLED GO111MODULE GOOS GOARCH \
-        CGO_ENABLED RUST_TEST_THREADS PROPTEST_CASES SOURCE_DATE_EPOCH";
-    name.starts_with("LC_") && name != "LC_PATH"
-        || known
-            .split_whitespace()
-            .filter(|name| !name.contains("PAGER"))
-            .any(|known| known == name)
 }
 
 /// The simple commands of a script in order, as they were written and without quotes,
