@@ -13,6 +13,7 @@ pub mod files;
 pub mod hex;
 mod home_path;
 mod host;
+pub mod lineage;
 pub mod processes;
 pub mod programs;
 

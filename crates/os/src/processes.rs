@@ -17,6 +17,8 @@ pub struct Process {
     pub pid: u32,
     pub parent: u32,
     pub group: u32,
+    /// The terminal that controls it; 0 for none.
+    pub terminal: u32,
     /// When it began, in clock ticks since boot.
     pub start_ticks: u64,
     state: char,
@@ -24,7 +26,7 @@ pub struct Process {
 
 impl Process {
     /// The process of this number, living or dead and not collected.
-    fn read(pid: u32) -> Option<Self> {
+    pub(crate) fn read(pid: u32) -> Option<Self> {
         let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The name may contain anything; only its closing parenthesis is sure.
         let mut fields = text[text.rfind(')')? + 1..].split_ascii_whitespace();
@@ -33,11 +35,12 @@ impl Process {
             state: fields.next()?.chars().next()?,
             parent: fields.next()?.parse().ok()?,
             group: fields.next()?.parse().ok()?,
-            start_ticks: fields.nth(16)?.parse().ok()?,
+            terminal: fields.nth(1)?.parse::<i32>().ok()?.cast_unsigned(),
+            start_ticks: fields.nth(14)?.parse().ok()?,
         })
     }
 
-    fn is_living(&self) -> bool {
+    pub(crate) fn is_living(&self) -> bool {
         !matches!(self.state, 'Z' | 'X')
     }
 
