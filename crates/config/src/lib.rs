@@ -130,6 +130,10 @@ impl Config {
             }
             Ok(_) => {}
         }
+        // It decides what agents may do, so nobody else may have a say in it.
+        if let Some(why) = missiond_os::files::written_by_others(file).map_err(unreadable)? {
+            return Err(ConfigError::new(file, None, why.to_owned()));
+        }
         let text = std::fs::read_to_string(file).map_err(unreadable)?;
         Self::parse(file, &text)
     }

@@ -278,6 +278,33 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
+/// Why a file that decides something is not this user's alone to write; none when it is.
+/// One that is not there is nobody's.
+pub fn written_by_others(path: &Path) -> io::Result<Option<&'static str>> {
+    let own = rustix::process::geteuid().as_raw();
+    let is_foreign = |uid: u32| uid != own && uid != 0;
+    let file = match fs::metadata(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if is_foreign(file.uid()) {
+        return Ok(Some("belongs to another user"));
+    }
+    if file.mode() & 0o022 != 0 {
+        return Ok(Some("may be written by others; run `chmod go-w` on it"));
+    }
+    let folder = path.canonicalize()?;
+    let folder = fs::metadata(folder.parent().unwrap_or(Path::new("/")))?;
+    // In a sticky folder nobody replaces the file of another.
+    if is_foreign(folder.uid()) || folder.mode() & 0o1002 == 0o002 {
+        return Ok(Some(
+            "is in a folder where others may put another in its place; run `chmod go-w` on that",
+        ));
+    }
+    Ok(None)
+}
+
 #[cfg(test)]
 #[path = "files_tests.rs"]
 mod tests;

@@ -165,3 +165,29 @@ fn a_reader_never_sees_a_part() {
     });
     assert_eq!(names(home.path()), ["file"]);
 }
+
+#[test]
+fn a_file_that_others_may_write_or_replace_is_known() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.toml");
+    assert_eq!(written_by_others(&file).unwrap(), None);
+    std::fs::write(&file, "").unwrap();
+    let set = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for (mode, why) in [(0o644, false), (0o600, false), (0o664, true), (0o646, true)] {
+        set(&file, mode);
+        assert_eq!(written_by_others(&file).unwrap().is_some(), why, "{mode:o}");
+    }
+    set(&file, 0o600);
+    for (mode, why) in [
+        (0o700, false),
+        (0o777, true),
+        (0o1777, false),
+        (0o775, false),
+    ] {
+        set(folder.path(), mode);
+        assert_eq!(written_by_others(&file).unwrap().is_some(), why, "{mode:o}");
+    }
+}
