@@ -301,7 +301,7 @@ fn an_editor_leads_a_whole_session_and_takes_it_up_again() {
     let words = ["I would like to look.", "That is what is here."];
     assert_eq!(editor.said(), by_agent(&words));
     let by = stage.home.json(&["inbox", "--all"])["questions"][0]["closed_by"].clone();
-    assert_eq!(by, "pencil");
+    assert_eq!(by, "person (pencil)");
 
     let why = editor.refused("session/set_mode", &of(json!({ "modeId": "plan" })));
     assert!(why.contains("before the first prompt"), "{why}");

@@ -12,9 +12,10 @@ fn a_rule_made_by_mcp_decides_for_everybody() {
     let home = TestHome::started();
     let mut agent = Agent::start(&home, &["--toolset", "attention"]);
     let subject = json!({ "tool": "Bash", "argument": "frobnicate *" });
-    let added = agent.done(
+    let added = agent.left_to(
+        &home,
         "permission_add",
-        json!({ "effect": "deny", "subject": subject, "by": "mcp" }),
+        &json!({ "effect": "deny", "subject": subject, "by": "mcp" }),
     );
     let name = added["name"].clone();
     let test = json!({ "tool": "Bash", "argument": "frobnicate it" });
@@ -32,7 +33,7 @@ fn a_rule_made_by_mcp_decides_for_everybody() {
         rules.any(|rule| rule["name"] == name)
     };
     assert!(is_listed(&agent.done("permission_list", json!({}))));
-    agent.done("permission_remove", json!({ "rule": name }));
+    agent.left_to(&home, "permission_remove", &json!({ "rule": name }));
     assert!(!is_listed(&home.call("permission_list", &json!({}))));
     assert_ne!(home.call("permission_test", &test)["effect"], "deny");
 }
@@ -185,24 +186,30 @@ fn a_dialog_is_answered_by_mcp_and_the_agent_heard_it() {
     let question = waits();
     let listed = agent.done("question_list", json!({}));
     assert_eq!(listed["questions"][0]["id"], question);
-    agent.done(
+    agent.left_to(
+        &home,
         "question_answer",
-        json!({ "question": question, "answer": "Deny" }),
+        &json!({ "question": question, "answer": "Deny" }),
     );
     let said = |name: &str| written(&home.path().join(name));
     wait_for("the answer to be heard", || said("first") == "denied");
     // Dismissed, it is out of the inbox, and the dialog goes on waiting.
     let question = waits();
-    agent.done("question_dismiss", json!({ "question": question }));
+    agent.left_to(&home, "question_dismiss", &json!({ "question": question }));
     assert_eq!(home.json(&["inbox"])["questions"], json!([]));
-    agent.done(
+    agent.left_to(
+        &home,
         "slot_answer",
-        json!({ "slot": "asker", "option": "allow", "expect": "defrost" }),
+        &json!({ "slot": "asker", "option": "allow", "expect": "defrost" }),
     );
     wait_for("the option to be taken", || said("second") == "allowed");
     waits();
     // Raw keys: the first option is marked, and Enter takes it.
-    agent.done("slot_keys", json!({ "slot": "asker", "bytes": [13] }));
+    agent.left_to(
+        &home,
+        "slot_keys",
+        &json!({ "slot": "asker", "bytes": [13] }),
+    );
     wait_for("the key to be taken", || said("third") == "allowed");
 }
 
@@ -241,9 +248,10 @@ fn a_run_is_spoken_to_by_mcp_and_its_agent_heard_it() {
     assert!(written(&home.path().join("heard")).contains("the second"));
     let show = || home.call("execution_show", &json!({ "execution": run["execution"] }));
     wait_for("its question", || show()["questions"] != json!([]));
-    agent.done(
+    agent.left_to(
+        &home,
         "execution_answer",
-        json!({ "execution": "runner", "text": "web" }),
+        &json!({ "execution": "runner", "text": "web" }),
     );
     wait_for("the answer to be heard", || is_there("answered"));
     wait_for("the question to be closed", || {
@@ -256,10 +264,10 @@ fn the_persons_own_session_told_by_mcp_is_among_the_slots() {
     let home = TestHome::started();
     let mut agent = Agent::start(&home, &["--toolset", "slots"]);
     let session = |does: &str| json!({ "engine": "claude", "cwd": home.path(), "conversation": "one", "does": does });
-    agent.done("slot_foreground", session("uses_tool"));
+    agent.left_to(&home, "slot_foreground", &session("uses_tool"));
     let listed = home.json(&["slot", "list"])["slots"].clone();
     assert_eq!(listed[0]["kind"], "foreground", "{listed}");
     assert_eq!(listed[0]["reading"]["state"], "tool_running");
-    agent.done("slot_foreground", session("left"));
+    agent.left_to(&home, "slot_foreground", &session("left"));
     assert_eq!(home.json(&["slot", "list"])["slots"], json!([]));
 }

@@ -91,7 +91,11 @@ fn the_daemon_by_mcp_is_the_same_daemon() {
     assert!(listed.as_array().unwrap().iter().any(is_listed));
 
     home.write_config("[log]\nlevel = \"debug\"\n");
-    agent.done("daemon_control", json!({ "action": "reload_config" }));
+    agent.left_to(
+        &home,
+        "daemon_control",
+        &json!({ "action": "reload_config" }),
+    );
     let value = |report: &Value| {
         let mut keys = report["keys"].as_array().unwrap().iter();
         let key = keys.find(|key| key["key"] == "log.level").unwrap();
@@ -100,9 +104,10 @@ fn the_daemon_by_mcp_is_the_same_daemon() {
     assert_eq!(value(&home.call("config_show", &json!({}))), "\"debug\"");
     assert_eq!(value(&agent.done("config_show", json!({}))), "\"debug\"");
 
-    agent.done(
+    agent.left_to(
+        &home,
         "autopilot_set",
-        json!({ "mode": "running", "reason": "by mcp" }),
+        &json!({ "mode": "running", "reason": "by mcp" }),
     );
     let report = home.call("autopilot_show", &json!({}));
     assert_eq!(report["mode"], "running");
@@ -119,9 +124,10 @@ fn the_daemon_by_mcp_is_the_same_daemon() {
     let tools = agent.done("mcp_tool_list", json!({ "server": "plain" }));
     let by_hand = home.json(&["mcp", "list-tools", "plain"]);
     assert_eq!(tools["tools"], by_hand["tools"]);
-    agent.done(
+    agent.left_to(
+        &home,
         "mcp_server_control",
-        json!({ "server": "plain", "action": "stop" }),
+        &json!({ "server": "plain", "action": "stop" }),
     );
     let proc = std::path::PathBuf::from("/proc").join(process);
     wait_for("the server to be gone", || !proc.exists());
@@ -137,7 +143,7 @@ fn the_daemon_by_mcp_is_the_same_daemon() {
     let incident = open()["incidents"][0]["id"].clone();
     let listed = agent.done("incident_list", json!({ "state": "open" }));
     assert_eq!(listed["incidents"][0]["id"], incident);
-    agent.done("incident_resolve", json!({ "incident": incident }));
+    agent.left_to(&home, "incident_resolve", &json!({ "incident": incident }));
     let is_open = |page: &Value| {
         let mut incidents = page["incidents"].as_array().unwrap().iter();
         incidents.any(|known| known["id"] == incident)
@@ -187,15 +193,16 @@ fn who_is_let_in_comes_in_over_http_and_is_sent_away_by_mcp() {
     let link = home.call("web_login", &json!({}))["link"].clone();
     let (_, code) = link.as_str().unwrap().split_once("/login#").unwrap();
     assert_eq!(http.show_code(code).status, 204);
-    let listed = agent.done("token_list", json!({}));
-    let seen = http.call(&token, "token_list", &json!({})).json();
+    let listed = agent.left_to(&home, "token_list", &json!({}));
+    assert_eq!(http.call(&token, "token_list", &json!({})).status, 403);
+    let seen = home.json(&["token", "list"]);
     let ids = |page: &Value| -> Vec<Value> {
         let access = page["access"].as_array().unwrap().iter();
         access.map(|one| one["id"].clone()).collect()
     };
     assert_eq!(ids(&listed), ids(&seen));
     assert_eq!(ids(&listed).len(), 2, "a browser and a program");
-    agent.done("token_revoke", json!({ "access": "ci" }));
+    agent.left_to(&home, "token_revoke", &json!({ "access": "ci" }));
     assert_eq!(comes_in(), 401);
 }
 
@@ -227,6 +234,6 @@ fn what_other_peoples_servers_offer_by_mcp_is_what_the_command_line_gets() {
     };
     assert!(echo("change"));
     wait_for("the tool to be held", || !echo("x"));
-    agent.done("mcp_pin", json!({ "server": "changes" }));
+    agent.left_to(&home, "mcp_pin", &json!({ "server": "changes" }));
     assert!(echo("x"), "it was accepted");
 }

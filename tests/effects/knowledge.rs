@@ -47,7 +47,7 @@ fn what_is_remembered_by_mcp_is_known_on_the_command_line() {
         .map(|entry| entry["key"].clone())
         .collect();
     assert_eq!(keys.len(), 2, "{exported}");
-    agent.done("kb_forget", json!({ "entry": "compiler" }));
+    agent.left_to(&home, "kb_forget", &json!({ "entry": "compiler" }));
     assert_eq!(home.json(&["kb", "search", "compiler"])["hits"], json!([]));
 }
 
@@ -115,9 +115,10 @@ fn what_is_doubted_proposed_or_old_by_mcp_shows_on_the_command_line() {
     let kept = proposed(&mut agent, "Tests run with nextest");
     let inbox = home.json(&["kb", "inbox"]);
     assert_eq!(inbox["proposals"][0]["id"], kept, "{inbox}");
-    agent.done(
+    agent.left_to(
+        &home,
         "kb_decide",
-        json!({ "proposal": kept, "decision": "accept" }),
+        &json!({ "proposal": kept, "decision": "accept" }),
     );
     let hits = home.json(&["kb", "search", "nextest"])["hits"].clone();
     assert_eq!(hits.as_array().unwrap().len(), 1, "{hits}");
@@ -139,7 +140,11 @@ fn what_is_doubted_proposed_or_old_by_mcp_shows_on_the_command_line() {
     home.json(&["kb", "remember", flaky, "--category", "debug"]);
     let hits = || home.json(&["kb", "search", "flaky"])["hits"].clone();
     assert_ne!(hits(), json!([]));
-    agent.done("kb_gc", json!({ "action": "archive", "in_days": 60 }));
+    agent.left_to(
+        &home,
+        "kb_gc",
+        &json!({ "action": "archive", "in_days": 60 }),
+    );
     assert_eq!(hits(), json!([]));
 }
 
@@ -158,7 +163,7 @@ fn a_provider_looked_for_by_mcp_serves_the_command_line() {
     let listener = TcpListener::bind(address).unwrap();
     let _come = Ollama::serve_on(listener, 64, usize::MAX, Duration::ZERO);
     let mut agent = Agent::start(&home, &["--toolset", "knowledge"]);
-    agent.done("kb_reembed", json!({}));
+    agent.left_to(&home, "kb_reembed", &json!({}));
     wait_for("its vectors are in use", || {
         embedding("serving")
             .as_str()

@@ -108,7 +108,7 @@ fn a_review_by_mcp_is_read_by_its_agent() {
     let mut agent = Agent::start(&stage.home, &["--toolset", "review"]);
     let comment = json!({ "file": "new", "line": 1, "text": "Name it." });
     let review = json!({ "to": started["execution"], "comments": [comment] });
-    agent.done("review_send", review);
+    agent.left_to(&stage.home, "review_send", &review);
     wait_for("the agent to have it", || {
         let prompts = stage.prompts(&started);
         prompts

@@ -1,6 +1,6 @@
 //! Every operation does what it says, and it shows elsewhere. In each of these
-//! stories an agent acts by MCP; what came of it is then looked at through another
-//! presentation: the command line, HTTP, the files, the processes.
+//! stories an agent acts by MCP, or is refused and a person does it; what came of it is then
+//! looked at through another presentation: the command line, HTTP, the files, the processes.
 
 mod agents;
 mod daemon;
@@ -40,7 +40,14 @@ fn every_operation_has_a_story() {
             "this looks nowhere but at itself: {story}"
         );
         for spec in CATALOGUE {
-            let calls = ["done", "call"].map(|how| format!("agent.{how}(\"{}\",", spec.name));
+            let calls = [
+                "done(",
+                "call(",
+                "left_to(&home,",
+                "left_to(home,",
+                "left_to(&stage.home,",
+            ]
+            .map(|how| format!("agent.{how}\"{}\",", spec.name));
             if calls.iter().any(|call| story.contains(call)) {
                 told.insert(spec.name);
             }

@@ -139,27 +139,33 @@ fn worktrees_by_mcp_are_those_of_git() {
     }
     assert_eq!(listed["worktrees"].as_array().unwrap().len(), 2);
     std::fs::write(held.path().join("loose"), "l\n").unwrap();
-    let shown = agent.done("worktree_discard", json!({ "worktree": "mission/held" }));
+    let shown = agent.left_to(
+        home,
+        "worktree_discard",
+        &json!({ "worktree": "mission/held" }),
+    );
     assert_eq!(
         (&shown["done"], &shown["removed"]),
         (&json!(false), &json!(["loose"]))
     );
     assert!(held.path().join("loose").exists());
     let discard = json!({ "worktree": "mission/held", "confirmed": true });
-    agent.done("worktree_discard", discard);
+    agent.left_to(home, "worktree_discard", &discard);
     assert!(!held.path().join("loose").exists());
-    agent.done(
+    agent.left_to(
+        home,
         "worktree_finish",
-        json!({ "worktree": "mission/held", "confirmed": true }),
+        &json!({ "worktree": "mission/held", "confirmed": true }),
     );
     assert_eq!(
         git(&shop.repository, &["show", "main:new"]),
         "n",
         "the work is on the branch it came from"
     );
-    agent.done(
+    agent.left_to(
+        home,
         "worktree_clean",
-        json!({ "worktrees": ["mission/free"], "confirmed": true }),
+        &json!({ "worktrees": ["mission/free"], "confirmed": true }),
     );
     assert!(!free.path().exists() && held.path().exists());
 }
@@ -175,7 +181,7 @@ fn the_overview_by_mcp_is_that_of_the_command_line() {
     assert_eq!(by_mcp["terminals"][0]["slot"], "one");
     assert_eq!(by_hand["terminals"][0]["slot"], "one");
     let until = by_mcp["at"].clone();
-    let seen = agent.done("overview_seen", json!({ "until": until }));
+    let seen = agent.left_to(&home, "overview_seen", &json!({ "until": until }));
     assert_eq!(home.json(&["status"])["seen_at"], seen["seen_at"]);
     let engines = agent.done("engine_list", json!({}));
     let names: Vec<_> = engines["engines"]

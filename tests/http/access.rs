@@ -195,7 +195,7 @@ fn what_lets_others_in_is_for_a_person_alone() {
         &[("authorization", &format!("Bearer {token}"))],
     );
     let paths = &document.json()["paths"];
-    assert!(paths["/api/v1/ops/token_list"].is_object());
+    assert!(paths["/api/v1/ops/board_list"].is_object());
     assert!(paths["/api/v1/ops/token_create"].is_null());
 }
 

@@ -7,7 +7,7 @@ use missiond_semantic::Size;
 use serde_json::{Value, json};
 
 use super::Http;
-use super::client::token;
+use super::client::{Login, token};
 use super::socket::{Socket, SocketMessage};
 use crate::harness::{TestHome, wait_for};
 
@@ -20,12 +20,15 @@ struct Page {
 }
 
 impl Page {
-    fn open(http: &Http, token: &str, slot: &str) -> Self {
-        Self::open_at(http, token, &format!("/api/v1/slots/{slot}/terminal"))
+    fn open(http: &Http, login: &Login, slot: &str) -> Self {
+        Self::open_at(http, login, &format!("/api/v1/slots/{slot}/terminal"))
     }
 
-    fn open_at(http: &Http, token: &str, path: &str) -> Self {
-        let mut socket = Socket::open(http, token, path);
+    fn open_at(http: &Http, login: &Login, path: &str) -> Self {
+        Self::of(Socket::open_as(http, login, path))
+    }
+
+    fn of(mut socket: Socket) -> Self {
         let first = socket.text();
         let size = size_of(&first);
         Self {
@@ -104,13 +107,13 @@ fn spawn(home: &TestHome, name: &str, script: &str) {
 fn a_page_shows_the_screen_of_the_slot() {
     let home = TestHome::started();
     let http = Http::of(&home);
-    let token = token(&home, "page");
+    let (login, token) = (http.log_in(&home), token(&home, "ci"));
     spawn(
         &home,
         "colours",
         r"printf 'one\r\n\033[31mtwo\033[0m\r\n\033[5;10Hfar ready'; cat",
     );
-    let mut page = Page::open(&http, &token, "colours");
+    let mut page = Page::open(&http, &login, "colours");
     page.wait_for("far ready");
     let read = home.json(&["slot", "read", "colours"]);
     assert_eq!(json!(page.rows()), read["lines"]);
@@ -130,7 +133,7 @@ fn a_page_shows_the_screen_of_the_slot() {
 fn a_paced_page_gets_the_newest_picture_when_it_is_ready() {
     let home = TestHome::started();
     let http = Http::of(&home);
-    let token = token(&home, "page");
+    let login = http.log_in(&home);
     spawn(
         &home,
         "counts",
@@ -142,7 +145,7 @@ fn a_paced_page_gets_the_newest_picture_when_it_is_ready() {
             .to_string()
             .contains("ready")
     });
-    let mut page = Page::open_at(&http, &token, "/api/v1/slots/counts/terminal?paced");
+    let mut page = Page::open_at(&http, &login, "/api/v1/slots/counts/terminal?paced");
     page.wait_for("ready");
     assert_eq!(page.frames, 1);
     home.json(&["slot", "send", "counts", "go", "--force"]);
@@ -160,15 +163,15 @@ fn a_paced_page_gets_the_newest_picture_when_it_is_ready() {
 fn one_page_at_a_time_types() {
     let home = TestHome::started();
     let http = Http::of(&home);
-    let token = token(&home, "page");
+    let login = http.log_in(&home);
     spawn(
         &home,
         "typed",
         "stty -echo; echo ready; while read line; do echo got $line; done",
     );
     let (mut one, mut other) = (
-        Page::open(&http, &token, "typed"),
-        Page::open(&http, &token, "typed"),
+        Page::open(&http, &login, "typed"),
+        Page::open(&http, &login, "typed"),
     );
     one.wait_for("ready");
     assert_eq!(one.wait_told("taken")["by"], "nobody");
@@ -219,18 +222,32 @@ fn one_page_at_a_time_types() {
         "nobody",
         "whoever leaves lets go"
     );
+
+    // A program with a token looks on, and types nothing.
+    let token = token(&home, "ci");
+    let mut program = Page::of(Socket::open(&http, &token, "/api/v1/slots/typed/terminal"));
+    program.wait_for("got hello");
+    program.send(&json!({"type": "take"}));
+    let refused = program.wait_told("refused");
+    assert!(
+        refused["message"]
+            .as_str()
+            .unwrap()
+            .contains("is for a person"),
+        "{refused}"
+    );
 }
 
 #[test]
 fn a_page_that_does_not_look_gets_the_newest_picture_and_no_backlog() {
     let home = TestHome::started();
     let http = Http::of(&home);
-    let token = token(&home, "page");
+    let login = http.log_in(&home);
     let flood = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); \
         echo \"$i ......................................................\"; done; \
         echo flood over; cat";
     spawn(&home, "flood", flood);
-    let mut page = Page::open(&http, &token, "flood");
+    let mut page = Page::open(&http, &login, "flood");
     crate::harness::wait_for("the flood to be over", || {
         let read = home.json(&["slot", "read", "flood"]);
         read["lines"].to_string().contains("flood over")
@@ -244,11 +261,11 @@ fn a_page_that_does_not_look_gets_the_newest_picture_and_no_backlog() {
 fn a_slot_is_seen_as_picture_and_as_recording() {
     let home = TestHome::started();
     let http = Http::of(&home);
-    let token = token(&home, "page");
+    let (login, token) = (http.log_in(&home), token(&home, "ci"));
     let bearer = format!("Bearer {token}");
     let headers = [("authorization", bearer.as_str())];
     spawn(&home, "shown", "echo recorded; cat");
-    let mut page = Page::open(&http, &token, "shown");
+    let mut page = Page::open(&http, &login, "shown");
     page.wait_for("recorded");
     let get = |what: &str| http.get(&format!("/api/v1/slots/shown/{what}"), &headers);
     let png = get("screenshot.png");

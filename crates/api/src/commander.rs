@@ -16,7 +16,7 @@ pub const METHOD_COMMANDER_HELLO: &str = "commander_hello";
 
 /// The operations a client is shown that asks for nothing else: what planning,
 /// watching and steering takes. The others are found by searching.
-pub const DEFAULT_TOOLS: [&str; 11] = [
+pub const DEFAULT_TOOLS: [&str; 10] = [
     "board_add",
     "board_list",
     "board_show",
@@ -27,7 +27,6 @@ pub const DEFAULT_TOOLS: [&str; 11] = [
     "execution_show",
     "execution_message",
     "question_list",
-    "question_answer",
 ];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,7 +151,7 @@ mod tests {
         let sets: Vec<_> = Toolsets::all_names().split_off(2);
         assert_eq!(names(&sets).len(), CATALOGUE.len());
         let both = names(&["board", "default"]);
-        assert!(both.contains(&"board_graph") && both.contains(&"question_answer"));
+        assert!(both.contains(&"board_graph") && both.contains(&"question_list"));
         assert!(!both.contains(&"slot_kill"));
     }
 

@@ -7,6 +7,8 @@
 //! the command line uses.
 
 mod attachment;
+mod authority;
+mod authority_table;
 mod catalogue;
 mod client;
 mod commander;
@@ -25,6 +27,8 @@ pub use attachment::{
     AttachParams, Attached, Attachment, DetachParams, EndedNotice, METHOD_ATTACH, METHOD_DETACH,
     METHOD_ENDED, METHOD_PAINT, METHOD_PAINTED, PaintNotice, PaintedParams, ViewAccess, ViewNews,
 };
+pub use authority::{Authority, Decision, Own, Refusal};
+pub use authority_table::authority_table;
 pub use catalogue::CATALOGUE;
 pub use client::{Client, ClientError, Subscription};
 pub use commander::{
@@ -41,7 +45,7 @@ pub use home::{Home, HomeError, socket_place};
 pub use hook_spool::{HookSpool, SpoolBatch, Spooled};
 pub use missiond_net::{Frame, FrameDecoder, MAX_FRAME};
 pub use openapi::openapi;
-pub use operation::{Cost, Domain, Effect, Operation, OperationSpec, Reach};
+pub use operation::{Cost, Domain, Effect, Operation, OperationSpec};
 pub use protocol::{
     CancelParams, EventNotice, HelloParams, METHOD_CANCEL, METHOD_EVENT, METHOD_HELLO,
     METHOD_SUBSCRIBE, METHOD_UNSUBSCRIBE, PROTOCOL_VERSION, SubscribeParams, SubscribeResult,

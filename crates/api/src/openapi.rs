@@ -6,7 +6,7 @@ use missiond_core::TimelineEvent;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use crate::{CATALOGUE, OperationSpec, Reach};
+use crate::{CATALOGUE, OperationSpec};
 
 /// The document of this build. Operations that are for a person alone are not
 /// in it: a program cannot call them.
@@ -16,9 +16,7 @@ pub fn openapi() -> Value {
     settings.meta_schema = None;
     settings.definitions_path = "/components/schemas".into();
     let mut generator = settings.into_generator();
-    let offered = CATALOGUE
-        .iter()
-        .filter(|spec| spec.reach == Reach::Anywhere);
+    let offered = CATALOGUE.iter().filter(|spec| spec.scope().is_some());
     let paths: Map<String, Value> = offered
         .map(|spec| {
             let (params, result) = spec.schemas_in(&mut generator);
@@ -129,7 +127,7 @@ mod tests {
         let paths = document["paths"].as_object().unwrap();
         for spec in CATALOGUE {
             let there = paths.contains_key(&format!("/api/v1/ops/{}", spec.name));
-            assert_eq!(there, spec.reach == Reach::Anywhere, "{}", spec.name);
+            assert_eq!(there, spec.scope().is_some(), "{}", spec.name);
         }
     }
 

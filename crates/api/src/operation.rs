@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use missiond_core::{Principal, Scope, Scopes};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::ApiError;
+use crate::authority::{Authority, Decision, Own, Refusal};
 
 /// Which part of the system an operation belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -55,17 +57,6 @@ impl Effect {
             Self::Destructive => "destructive",
         }
     }
-}
-
-/// From where an operation can be called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reach {
-    Anywhere,
-    /// By a person alone, at the command line or on a page that is logged in: it
-    /// lets others in or changes what may be done, so neither a program with a token
-    /// nor an agent has it.
-    Person,
 }
 
 /// What a call uses beside the message and its answer, for whoever chooses
@@ -131,7 +122,7 @@ pub struct OperationSpec {
     pub toolset: &'static str,
     /// One sentence, written for a model that chooses by it.
     pub description: &'static str,
-    pub reach: Reach,
+    pub authority: Authority,
     pub cost: Cost,
     params: SchemaSource,
     result: SchemaSource,
@@ -191,7 +182,7 @@ impl OperationSpec {
             effect,
             toolset,
             description,
-            reach: Reach::Anywhere,
+            authority: default_of(effect),
             cost: Cost::Database,
             params: SchemaSource::of::<P>(),
             result: SchemaSource::of::<R>(),
@@ -199,8 +190,8 @@ impl OperationSpec {
     }
 
     #[must_use]
-    pub const fn reached_from(self, reach: Reach) -> Self {
-        Self { reach, ..self }
+    pub const fn allowed_to(self, authority: Authority) -> Self {
+        Self { authority, ..self }
     }
 
     #[must_use]
@@ -225,5 +216,77 @@ impl OperationSpec {
             (self.params.reference)(generator),
             (self.result.reference)(generator),
         )
+    }
+}
+
+impl OperationSpec {
+    /// Whether this caller may call it.
+    #[must_use]
+    pub const fn decide(&self, principal: &Principal) -> Decision {
+        match principal {
+            Principal::Person | Principal::Daemon { .. } => Decision::Allowed,
+            Principal::Program { scopes, .. } => self.decide_program(*scopes),
+            Principal::Commander => match self.authority {
+                Authority::Everyone | Authority::Agents | Authority::Own(_) => Decision::Allowed,
+                Authority::Programs => Decision::Refused(Refusal::Programs),
+                Authority::People => Decision::Refused(Refusal::People),
+            },
+            Principal::Agent { .. } => match self.authority {
+                Authority::Everyone | Authority::Agents => Decision::Allowed,
+                Authority::Own(own) => Decision::IfOwn(own),
+                Authority::Programs => Decision::Refused(Refusal::Programs),
+                Authority::People => Decision::Refused(Refusal::People),
+            },
+            Principal::ToolServer | Principal::Untold => match self.authority {
+                Authority::Everyone => Decision::Allowed,
+                Authority::People => Decision::Refused(Refusal::People),
+                Authority::Agents | Authority::Own(_) | Authority::Programs => {
+                    Decision::Refused(Refusal::LooksOnly)
+                }
+            },
+        }
+    }
+
+    const fn decide_program(&self, scopes: Scopes) -> Decision {
+        match self.scope() {
+            None => Decision::Refused(Refusal::People),
+            Some(scope) if scopes.has(scope) => Decision::Allowed,
+            Some(scope) => Decision::Refused(Refusal::Scope(scope)),
+        }
+    }
+
+    /// The scope a token needs for it; none when it is for people alone.
+    #[must_use]
+    pub const fn scope(&self) -> Option<Scope> {
+        match self.authority {
+            Authority::Everyone => Some(Scope::Read),
+            Authority::Agents
+            | Authority::Own(Own::Execution | Own::StartedExecution | Own::AddedTask | Own::Tool)
+                if !self.is_of_terminals() =>
+            {
+                Some(Scope::Work)
+            }
+            Authority::Agents | Authority::Own(_) => Some(Scope::Terminals),
+            Authority::Programs => Some(Scope::Manage),
+            Authority::People => None,
+        }
+    }
+
+    const fn is_of_terminals(&self) -> bool {
+        matches!(self.toolset.as_bytes(), b"slots")
+    }
+
+    /// Whether agents are shown it as a tool.
+    #[must_use]
+    pub const fn is_for_agents(&self) -> bool {
+        matches!(self.decide(&Principal::Commander), Decision::Allowed)
+    }
+}
+
+/// What the declaration must be where none is written.
+const fn default_of(effect: Effect) -> Authority {
+    match effect {
+        Effect::ReadOnly => Authority::Everyone,
+        Effect::Idempotent | Effect::Additive | Effect::Destructive => Authority::People,
     }
 }

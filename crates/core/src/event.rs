@@ -447,6 +447,13 @@ events! {
         /// A browser was logged out or a token taken back.
         AccessRevoked = "access_revoked" { access: AccessId, kind: AccessKind, name: String }
         Persistent
+        /// Somebody asked for what is not theirs to do. `attempts` counts what was refused
+        /// to them since the daemon began.
+        AuthorityRefused = "authority_refused" {
+            principal: String, slot: Option<SlotId>, operation: String, reason: String,
+            attempts: u64,
+        }
+        Persistent
         /// A manifest of the person's own is in force as it is now, or gone.
         ManifestReloaded = "manifest_reloaded" { file: String }
         Persistent

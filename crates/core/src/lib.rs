@@ -28,6 +28,7 @@ pub mod machines;
 mod nearest_name;
 mod panic;
 mod permission;
+mod principal;
 mod question;
 mod quoted;
 mod slot_name;
@@ -78,6 +79,7 @@ pub use machines::{
 pub use nearest_name::nearest_name;
 pub use panic::panic_message;
 pub use permission::{InvalidPermission, Permission};
+pub use principal::{Principal, PrincipalKind, Scope, Scopes};
 pub use question::{
     AnswerText, InvalidQuestionRef, PermissionAsked, Question, QuestionNumber, QuestionOrigin,
     QuestionRef,

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use missiond_api::{CATALOGUE, Cost, DEFAULT_TOOLS, Effect, OperationSpec, Reach};
+use missiond_api::{Authority, CATALOGUE, Cost, DEFAULT_TOOLS, Effect, OperationSpec};
 use missiond_core::DocKind;
+use missiond_core::Scope;
 use serde_json::{Value, json};
 
 use crate::examples::example;
@@ -93,17 +94,27 @@ fn facts(spec: &OperationSpec, page: &mut String) {
         Cost::Wait => "nothing, for as long as the caller says",
         Cost::Agent => "an agent that works because of it: minutes, and what its model costs",
     };
-    let reach = match spec.reach {
-        Reach::Anywhere => "a person, a program with a token, an agent by MCP",
-        Reach::Person => {
-            "a person alone, at the command line or on a page that is logged in; neither a \
-             program with a token nor an agent"
+    let scope = spec.scope().map_or("", Scope::name);
+    let who = match spec.authority {
+        Authority::Everyone | Authority::Agents => {
+            format!("a person, a program whose token has the scope `{scope}`, every agent")
         }
+        Authority::Own(own) => format!(
+            "a person, a program whose token has the scope `{scope}`, a person's own agent; the \
+             agent of a slot for {}",
+            own.words()
+        ),
+        Authority::Programs => {
+            format!("a person, a program whose token has the scope `{scope}`; no agent")
+        }
+        Authority::People => "a person alone, at the command line outside every slot or on a page \
+                              that is logged in; neither a program with a token nor an agent"
+            .to_owned(),
     };
-    let shown = match spec.reach {
-        Reach::Person => "not a tool of agents",
-        Reach::Anywhere if DEFAULT_TOOLS.contains(&spec.name) => "listed as a tool by default",
-        Reach::Anywhere => {
+    let shown = match spec.authority {
+        Authority::People | Authority::Programs => "not a tool of agents",
+        _ if DEFAULT_TOOLS.contains(&spec.name) => "listed as a tool by default",
+        _ => {
             "not listed as a tool by default: found with `operation_find`, called with \
              `operation_call`"
         }
@@ -111,7 +122,7 @@ fn facts(spec: &OperationSpec, page: &mut String) {
     let _ = write!(
         page,
         "- Effect: {effect} (`{}`).\n- What a call uses: {cost} (`{}`).\n- Who may call it: \
-         {reach}.\n- For agents: {shown}; [what an agent is \
+         {who} ([all of them](../reference/authority.md)).\n- For agents: {shown}; [what an agent is \
          shown](../reference/mcp.md#what-an-agent-is-shown).\n",
         spec.effect.name(),
         spec.cost.name(),
@@ -142,7 +153,7 @@ fn calls(spec: &OperationSpec, example: &Value, page: &mut String) {
         page,
         "\n## How to call it\n\nAt the command line:\n\n```sh\nmission call {name}{arguments}\n```\n"
     );
-    if spec.reach == Reach::Anywhere {
+    if spec.is_for_agents() {
         let listed = DEFAULT_TOOLS.contains(&name);
         let tool = if listed {
             json!({"name": name, "arguments": example})
@@ -152,9 +163,15 @@ fn calls(spec: &OperationSpec, example: &Value, page: &mut String) {
         };
         let _ = write!(
             page,
-            "\nBy MCP, as the parameters of `tools/call`:\n\n```json\n{tool}\n```\n\nBy HTTP, with a \
-             [token](../reference/http.md#a-program):\n\n```sh\ncurl -H \"Authorization: Bearer \
-             $TOKEN\" -d '{example}' \\\n    http://127.0.0.1:PORT/api/v1/ops/{name}\n```\n"
+            "\nBy MCP, as the parameters of `tools/call`:\n\n```json\n{tool}\n```\n"
+        );
+    }
+    if spec.scope().is_some() {
+        let _ = write!(
+            page,
+            "\nBy HTTP, with a [token](../reference/http.md#a-program):\n\n```sh\ncurl -H \
+             \"Authorization: Bearer $TOKEN\" -d '{example}' \\\n    \
+             http://127.0.0.1:PORT/api/v1/ops/{name}\n```\n"
         );
     }
     page.push_str(

@@ -26,7 +26,7 @@ use missiond_store::board::live_attempts;
 use missiond_store::permissions;
 use missiond_store::questions::QuestionFilter;
 
-use crate::call::{Asker, Call, Operations, of_store};
+use crate::call::{Call, Operations, of_store};
 
 // What the schema says of a pattern is what the guard checks.
 const _: () = assert!(MAX_PATTERN == Pattern::MAX_CHARS);
@@ -81,7 +81,7 @@ async fn answer(
     params: QuestionAnswerParams,
 ) -> Result<QuestionAnswerResult, ApiError> {
     let reference = params.question;
-    let by = who(&call, params.by)?;
+    let by = who(&call, params.by.as_ref())?;
     let daemon = &call.daemon;
     let rule = match params.grant {
         None => None,
@@ -144,7 +144,7 @@ async fn dismiss(call: Call, params: QuestionDismissParams) -> Result<QuestionRe
         .dismiss(
             params.question,
             params.reason.map(Text::into_string),
-            crate::call::PERSON,
+            call.principal.name(),
             call.trace,
         )
         .await;
@@ -189,7 +189,7 @@ async fn permission_add(
     call: Call,
     params: PermissionAddParams,
 ) -> Result<PermissionAddResult, ApiError> {
-    let by = who(&call, params.by)?;
+    let by = who(&call, params.by.as_ref())?;
     let invalid = |error: &dyn std::fmt::Display| ApiError::invalid_params(error.to_string());
     let subject = params.subject;
     let pattern = |text: Option<String>| {
@@ -238,7 +238,7 @@ async fn permission_remove(
     params: PermissionRemoveParams,
 ) -> Result<PermissionRemoveResult, ApiError> {
     let permissions = &call.daemon.permissions;
-    let by = call.asker.name();
+    let by = call.principal.name();
     let removed = permissions.remove(&params.rule, by, call.trace).await;
     removed.map_err(|error| of_question(&error))?;
     Ok(PermissionRemoveResult { name: params.rule })
@@ -359,10 +359,10 @@ fn of_grant(grant: &GrantParams) -> Grant {
     }
 }
 
-/// In whose name something is decided: a model speaks for nobody else.
-fn who(call: &Call, by: Option<Text<128>>) -> Result<String, ApiError> {
-    let by = by.filter(|_| call.asker != Asker::Agent);
-    let by = by.map_or_else(|| call.asker.name().to_owned(), Text::into_string);
+/// In whose name something is decided: the caller's, with what they call themselves beside
+/// it.
+fn who(call: &Call, by: Option<&Text<128>>) -> Result<String, ApiError> {
+    let by = call.principal.with_note(by.map(|by| &**by));
     if by.contains('\0') {
         return Err(ApiError::invalid_params(
             "`by` is a name, without NUL characters",

@@ -33,7 +33,7 @@ async fn set(call: Call, params: AutopilotSetParams) -> Result<AutopilotReport, 
     };
     let autopilot = &call.daemon.autopilot;
     let changed = autopilot
-        .set_mode(mode, reason, crate::call::PERSON, call.trace)
+        .set_mode(mode, reason, call.principal.name(), call.trace)
         .await;
     changed.map_err(|error| match error {
         ModeError::Store(error) => of_store(&error),

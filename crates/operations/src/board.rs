@@ -52,6 +52,10 @@ pub(super) async fn add(call: Call, params: BoardAddParams) -> Result<TaskAdded,
         .add(request, limits(&call).await?, call.trace)
         .await;
     let added = added.map_err(|error| of_board(&error))?;
+    call.started.task(&call.principal, added.task.id);
+    for alternative in &added.alternatives {
+        call.started.task(&call.principal, alternative.id);
+    }
     Ok(task_added(added))
 }
 
@@ -203,9 +207,7 @@ async fn alternative(call: Call, params: BoardAlternativeParams) -> Result<TaskA
 }
 
 async fn note(call: Call, params: BoardNoteParams) -> Result<Note, ApiError> {
-    let author = params
-        .author
-        .map_or_else(|| crate::call::PERSON.to_owned(), Text::into_string);
+    let author = call.principal.with_note(params.author.as_deref());
     let board = &call.daemon.board;
     let noted = board
         .add_note(params.task, author, params.text, call.trace)

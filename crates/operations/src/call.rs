@@ -4,12 +4,13 @@
 //! turns a panic into an error and an incident, and counts and tells the outcome.
 //! No presentation does any of that for itself.
 
+use crate::authority::{self, Refusals, Started};
 use crate::call_log::{CallLine, CallLog};
 use crate::state::Daemon;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use missiond_api::{ApiError, CATALOGUE, Operation, OperationSpec, Reach};
-use missiond_core::{ErrorCode, Event, KINDS, TraceContext, kind_spec, nearest_name};
+use missiond_api::{ApiError, CATALOGUE, Operation, OperationSpec};
+use missiond_core::{ErrorCode, Event, KINDS, Principal, TraceContext, kind_spec, nearest_name};
 use missiond_store::StoreError;
 use missiond_timeline::TimelineError;
 use missiond_timeline::metrics::Outcome;
@@ -19,20 +20,6 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Who acts when nobody else is named: whoever sits at the command line.
-pub(crate) const PERSON: &str = "person";
-
-/// Who asks for an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asker {
-    /// Somebody at the command line or a page.
-    Person,
-    /// Whatever shows a token.
-    Program,
-    /// A model, by MCP.
-    Agent,
-}
 
 /// A client as the log names it: the way it came in, the number of its connection or of
 /// its access, and what it calls itself. Nothing of it is secret, and nothing decides by it.
@@ -66,26 +53,32 @@ impl std::fmt::Display for ClientId {
     }
 }
 
-impl Asker {
-    /// As the timeline says who did something.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Person => PERSON,
-            Self::Program => "program",
-            Self::Agent => "agent",
-        }
-    }
-}
-
 /// What a handler is given beside its parameters.
 #[derive(Debug, Clone)]
 pub struct Call {
     pub daemon: Daemon,
-    pub asker: Asker,
+    /// Who asks, as the connection shows.
+    pub principal: Principal,
     /// What the call causes belongs to this chain.
     pub trace: TraceContext,
     /// Where it may tell how far it has come.
     pub reporter: Reporter,
+    pub(crate) started: Arc<Started>,
+}
+
+impl Call {
+    /// What somebody looks at who has been let in already.
+    pub(crate) fn looking(daemon: Daemon) -> Self {
+        Self {
+            daemon,
+            principal: Principal::Daemon {
+                component: "viewer",
+            },
+            trace: TraceContext::root(),
+            reporter: Reporter::default(),
+            started: Arc::default(),
+        }
+    }
 }
 
 type Handler = Box<
@@ -105,6 +98,8 @@ pub struct Operations {
     daemon: Daemon,
     handlers: HashMap<&'static str, Declared>,
     log: CallLog,
+    started: Arc<Started>,
+    refusals: Refusals,
 }
 
 impl std::fmt::Debug for Operations {
@@ -121,6 +116,8 @@ impl Operations {
             daemon,
             handlers: HashMap::with_capacity(CATALOGUE.len()),
             log: CallLog::default(),
+            started: Arc::default(),
+            refusals: Refusals::default(),
         }
     }
 
@@ -151,21 +148,28 @@ impl Operations {
         debug_assert!(before.is_none(), "{name} has two handlers");
     }
 
-    /// Refuses what is for a person alone.
-    fn check_asker(spec: &OperationSpec, asker: Asker) -> Result<(), ApiError> {
-        let who = match asker {
-            Asker::Person => return Ok(()),
-            Asker::Program => "a program with a token",
-            Asker::Agent => "an agent",
-        };
-        if spec.reach == Reach::Person {
-            let message = format!(
-                "`{}` is for a person, not for {who}: use the command line or the page",
-                spec.name
-            );
-            return Err(ApiError::new(ErrorCode::Forbidden, message));
-        }
-        Ok(())
+    /// Refuses what this caller may not, and tells of it.
+    async fn check(
+        &self,
+        spec: &OperationSpec,
+        principal: Principal,
+        params: Option<&RawValue>,
+    ) -> Result<(), ApiError> {
+        let decided = authority::decide(&self.daemon, &self.started, spec, &principal, params);
+        decided.await.map_err(|refusal| {
+            let refusals = &self.refusals;
+            refusals.refuse(&self.daemon, spec.name, principal, refusal)
+        })
+    }
+
+    /// Refuses whoever may not call this operation, for what does the same without
+    /// calling it.
+    pub async fn authorize<O: Operation>(
+        &self,
+        principal: Principal,
+        params: Option<&RawValue>,
+    ) -> Result<(), ApiError> {
+        self.check(&O::SPEC, principal, params).await
     }
 
     /// Carries out an operation.
@@ -173,9 +177,10 @@ impl Operations {
         &self,
         name: &str,
         params: Option<Box<RawValue>>,
+        principal: Principal,
         client: &ClientId,
     ) -> Result<Box<RawValue>, ApiError> {
-        self.call_reporting(name, params, Asker::Person, client, Reporter::default())
+        self.call_reporting(name, params, principal, client, Reporter::default())
             .await
     }
 
@@ -184,7 +189,7 @@ impl Operations {
         &self,
         name: &str,
         params: Option<Box<RawValue>>,
-        asker: Asker,
+        principal: Principal,
         client: &ClientId,
         reporter: Reporter,
     ) -> Result<Box<RawValue>, ApiError> {
@@ -192,14 +197,15 @@ impl Operations {
             return Err(unknown(name));
         };
         let name = spec.name;
-        Self::check_asker(spec, asker)?;
+        self.check(spec, principal, params.as_deref()).await?;
         let started = Instant::now();
         let trace = TraceContext::root();
         let call = Call {
             daemon: Arc::clone(&self.daemon),
-            asker,
+            principal,
             trace,
             reporter,
+            started: Arc::clone(&self.started),
         };
         let limit = self.daemon.config().ipc.request_timeout();
         let metrics = Arc::clone(&self.daemon.metrics);

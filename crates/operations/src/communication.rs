@@ -8,7 +8,7 @@ use missiond_api::operations::communication::{
     TimelineNote, TimelineNoteParams, TimelineNoteResult, TimelinePage, TimelineQuery,
     TimelineQueryParams, TimelineTrace, TimelineTraceParams, TimelineWait, TimelineWaitParams,
 };
-use missiond_core::{ErrorCode, Event, SpanId, Text, TraceContext};
+use missiond_core::{ErrorCode, Event, SpanId, TraceContext};
 use missiond_store::timeline::{self, TimelineFilter};
 use missiond_store::{activity, watermarks};
 use missiond_timeline::FollowError;
@@ -136,9 +136,7 @@ async fn note(call: Call, params: TimelineNoteParams) -> Result<TimelineNoteResu
     if params.text.trim().is_empty() {
         return Err(ApiError::invalid_params("`text` says nothing"));
     }
-    let author = params
-        .author
-        .map_or_else(|| crate::call::PERSON.to_owned(), Text::into_string);
+    let author = call.principal.with_note(params.author.as_deref());
     let trace = match (params.trace_id, params.parent_span_id) {
         (Some(trace_id), parent_span_id) => TraceContext {
             trace_id,

@@ -66,6 +66,7 @@ async fn spawn(call: Call, params: SlotSpawnParams) -> Result<SlotSummary, ApiEr
     };
     let open = call.daemon.slots.spawn(new, call.trace).await;
     let open = open.map_err(|error| of_slots(&error))?;
+    call.started.slot(&call.principal, open.slot.id);
     match summary(&open).await {
         // A program may end before anybody has looked; it has run all the same.
         Err(error) if error.code == ErrorCode::Conflict => {

@@ -16,7 +16,7 @@ use missiond_api::operations::execution::{
 use missiond_briefing::BriefingRequest;
 use missiond_core::{
     Bounded, CliEngine, ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId,
-    ExecutionLifecycle, MAX_EXACT, SlotName, Text,
+    ExecutionLifecycle, MAX_EXACT, Principal, SlotName, Text,
 };
 use missiond_executions::{
     Accepted, Direction, ExecutionError, Identity, NewExecution, Owner, Part, Preamble, Shown,
@@ -44,6 +44,7 @@ pub(super) fn register(operations: &mut Operations) {
 }
 
 async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSummary, ApiError> {
+    check_permission(&call, params.permission)?;
     let cwd = PathBuf::from(params.cwd);
     check_script(&params.engine, &params.args, &cwd)?;
     let preamble: Option<Arc<dyn Preamble>> = match &params.prompt {
@@ -90,7 +91,21 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
     };
     let run = call.daemon.executions.start(new, call.trace).await;
     let id = run.map_err(|error| of_execution(&error))?.id;
+    call.started.execution(&call.principal, id);
     summary_of(&call, &id.to_string()).await
+}
+
+/// An agent in a slot cannot give another what it has not got itself: to be asked about
+/// nothing is for somebody else to allow.
+fn check_permission(call: &Call, wanted: Permission) -> Result<(), ApiError> {
+    if call.principal.slot().is_none() || wanted != Permission::Bypass {
+        return Ok(());
+    }
+    Err(ApiError::new(
+        ErrorCode::Forbidden,
+        "an agent in a slot cannot start another that is asked about nothing: a person can, at the \
+         command line outside every slot or on the page",
+    ))
 }
 
 /// Refuses a rehearsal of a script that is not there, before anything is made.
@@ -223,13 +238,18 @@ async fn message(call: Call, params: ExecutionMessageParams) -> Result<MessageRe
     let id = id_of(&call, &params.execution).await?;
     let executions = &call.daemon.executions;
     let files = params.files.into_iter().map(PathBuf::from).collect();
+    // An agent speaks for itself, and nobody but a person for another.
+    let from = match call.principal {
+        Principal::Person => params.from,
+        other => other.execution(),
+    };
     let accepted = executions
         .message(
             id,
             params.text.into_string(),
             files,
             params.key.map(Text::into_string),
-            params.from,
+            from,
         )
         .await;
     Ok(message_result(
@@ -247,7 +267,7 @@ async fn answer(call: Call, params: ExecutionAnswerParams) -> Result<MessageResu
             params.request,
             &params.text,
             params.key.map(Text::into_string),
-            crate::call::PERSON,
+            call.principal.name(),
             call.trace,
         )
         .await;

@@ -14,11 +14,11 @@ use missiond_api::operations::knowledge::{
     KbMapParams, KbMapResult, KbProposal, KbPropose, KbReembed, KbRemember, KbRemembered, KbSearch,
     KbSearchParams, KbSearchResult, KbStats, KbStatsReport,
 };
-use missiond_core::{AuthorTier, ErrorCode};
+use missiond_core::{AuthorTier, ErrorCode, PrincipalKind};
 use missiond_memory::knowledge::NewEdge;
 use missiond_store::knowledge::EntryFilter;
 
-use crate::call::{Asker, Call, Operations};
+use crate::call::{Call, Operations};
 
 pub(super) fn register(operations: &mut Operations) {
     operations.add::<KbSearch, _, _>(search);
@@ -64,12 +64,12 @@ async fn remember(call: Call, draft: KbDraft) -> Result<KbRemembered, ApiError> 
 
 /// What a person says is believed most, so nothing else may say it for them.
 fn check_tier(call: &Call, draft: &KbDraft) -> Result<(), ApiError> {
-    let who = match call.asker {
-        Asker::Person => return Ok(()),
-        Asker::Program => "a program with a token",
-        Asker::Agent => "an agent",
-    };
-    if draft.tier == Some(AuthorTier::Person) {
+    if !call.principal.is_person() && draft.tier == Some(AuthorTier::Person) {
+        let who = match call.principal.kind() {
+            PrincipalKind::Program => "a program with a token",
+            PrincipalKind::Commander | PrincipalKind::Agent => "an agent",
+            _ => "whoever is no person",
+        };
         let message = format!(
             "{who} cannot speak as a person: leave `tier` out, and a person can say it again with \
              `mission kb edit`"
@@ -80,9 +80,10 @@ fn check_tier(call: &Call, draft: &KbDraft) -> Result<(), ApiError> {
 }
 
 async fn link(call: Call, params: KbLinkParams) -> Result<KbEdge, ApiError> {
-    let tier = match call.asker {
-        Asker::Person => AuthorTier::Person,
-        Asker::Program | Asker::Agent => AuthorTier::Agent,
+    let tier = if call.principal.is_person() {
+        AuthorTier::Person
+    } else {
+        AuthorTier::Agent
     };
     let new = NewEdge {
         from: params.from,

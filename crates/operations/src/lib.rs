@@ -3,8 +3,10 @@
 //! Each domain registers its own; [`Operations::call`] is the only way in.
 
 mod access;
+mod allowed;
 mod alternatives;
 mod attention;
+mod authority;
 mod autopilot;
 mod availability;
 mod board;
@@ -40,6 +42,7 @@ mod viewing;
 mod worktree;
 
 pub use access::{tell_granted, tell_revoked};
+pub use allowed::Allowed;
 pub use knowledge::wire_draft;
 pub use screenshot::picture;
 pub use state::VERSION;
@@ -50,7 +53,7 @@ use std::sync::Arc;
 
 use crate::state::Daemon;
 
-pub use call::{Asker, Call, ClientId, Operations, Reporter, check_kinds};
+pub use call::{Call, ClientId, Operations, Reporter, check_kinds};
 
 /// Every operation with its handler.
 #[must_use]

@@ -7,7 +7,7 @@ use missiond_api::operations::compute::{
     PictureEncoding, ScreenshotFormat, SlotPicture, SlotScreenshot, SlotScreenshotParams,
 };
 use missiond_api::{ApiError, MAX_FRAME};
-use missiond_core::{ErrorCode, SlotId, TraceContext};
+use missiond_core::{ErrorCode, SlotId};
 use missiond_pty::screenshot::{Format, Picture, PictureError};
 use missiond_runtime::blocking;
 use missiond_slots::SlotCommand;
@@ -40,12 +40,7 @@ async fn screenshot(call: Call, params: SlotScreenshotParams) -> Result<SlotPict
 
 /// The screen of a slot as a file.
 pub async fn picture(daemon: Daemon, slot: &str, format: Format) -> Result<Vec<u8>, ApiError> {
-    let call = Call {
-        daemon,
-        asker: crate::call::Asker::Person,
-        trace: TraceContext::root(),
-        reporter: crate::call::Reporter::default(),
-    };
+    let call = Call::looking(daemon);
     let (_, picture) = picture_of(&call, slot).await?;
     let drawn = blocking(move || picture.render(format)).await;
     drawn.map_err(|error| of_picture(&error))

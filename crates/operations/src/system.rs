@@ -263,7 +263,7 @@ async fn incident_resolve(
         trace: call.trace,
         event: Event::IncidentResolved {
             incident: id,
-            by: crate::call::PERSON.to_owned(),
+            by: call.principal.name().to_owned(),
         },
     };
     let incident = call

@@ -2,7 +2,7 @@
 //! way.
 
 use missiond_api::{ApiError, AttachParams, Attached, ViewAccess};
-use missiond_core::{ErrorCode, TraceContext};
+use missiond_core::ErrorCode;
 use missiond_pty::host::JoinedCast;
 use missiond_pty::{Keys, View};
 use missiond_semantic::Size;
@@ -22,12 +22,7 @@ pub struct Terminal {
 impl Terminal {
     /// Joins the viewers of a slot, to look at all of its screen.
     pub async fn join(daemon: Daemon, slot: &str) -> Result<(Self, Viewing), ApiError> {
-        let call = Call {
-            daemon,
-            asker: crate::call::Asker::Person,
-            trace: TraceContext::root(),
-            reporter: crate::call::Reporter::default(),
-        };
+        let call = Call::looking(daemon);
         let open = open(&call, slot).await?;
         let (view, keys) = (View::Same, Keys::NotSent);
         let viewing = ask(&open, |done| SlotCommand::View { view, keys, done }).await?;
@@ -77,12 +72,7 @@ impl Terminal {
 
 /// What a slot has shown so far, open or closed.
 pub async fn recording(daemon: Daemon, slot: &str) -> Result<JoinedCast, ApiError> {
-    let call = Call {
-        daemon,
-        asker: crate::call::Asker::Person,
-        trace: TraceContext::root(),
-        reporter: crate::call::Reporter::default(),
-    };
+    let call = Call::looking(daemon);
     let (id, name) = match call.daemon.slots.find(slot) {
         Some(open) => (open.slot.id, open.slot.name),
         None => {
@@ -118,12 +108,7 @@ pub async fn attach(daemon: Daemon, params: AttachParams) -> Result<(Attached, V
             return Err(ApiError::invalid_params("`columns` and `rows` go together"));
         }
     };
-    let call = Call {
-        daemon,
-        asker: crate::call::Asker::Person,
-        trace: TraceContext::root(),
-        reporter: crate::call::Reporter::default(),
-    };
+    let call = Call::looking(daemon);
     let open = open(&call, &params.slot).await?;
     let viewing = ask(&open, |done| SlotCommand::View { view, keys, done }).await?;
     let attached = Attached {

@@ -275,7 +275,7 @@ fn outcome_sentence(result: &FinishResult, into: &str) -> String {
 async fn complete(call: &Call, task: BoardTaskId, how: String) -> Result<(), ApiError> {
     let board = &call.daemon.board;
     let completed = board
-        .complete(task, crate::call::PERSON.to_owned(), how, call.trace)
+        .complete(task, call.principal.name().to_owned(), how, call.trace)
         .await;
     completed.map_err(|error| ApiError::new(error.code(), error.to_string()))?;
     let reason = "its work was brought back by hand";

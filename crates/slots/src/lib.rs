@@ -15,6 +15,7 @@ mod deliver;
 mod foreground;
 mod free_question;
 mod hook_claims;
+mod hosts;
 mod live;
 mod manifests;
 mod rebuild;
@@ -38,6 +39,7 @@ use missiond_core::{
 };
 use missiond_os::environment::{self, Child};
 use missiond_os::files;
+use missiond_os::lineage::Lineage;
 use missiond_pty::host::{
     self, Channel, FromHost, HostConnection, HostFiles, HostRecord, JoinedCast, LaunchSpec,
     Recording, RecordingLimits, ToHost,
@@ -138,6 +140,7 @@ struct Context {
     limits: RecordingLimits,
     manifests: Manifests,
     open: Mutex<HashMap<SlotId, OpenSlot>>,
+    hosts: Mutex<hosts::Hosts>,
     /// A slot was opened.
     opened: Notify,
     anomalies: AnomaliesConfig,
@@ -210,6 +213,7 @@ impl Slots {
             limits,
             manifests,
             open: Mutex::default(),
+            hosts: Mutex::default(),
             opened: Notify::new(),
             anomalies,
             config,
@@ -320,6 +324,21 @@ impl Slots {
         }
     }
 
+    /// The slot a process belongs to: the nearest whose host is above it, or the one
+    /// whose control group it is in.
+    #[must_use]
+    pub fn above(&self, lineage: &Lineage) -> Option<SlotId> {
+        let known = self.context.hosts.lock().above(lineage);
+        known.or_else(|| {
+            let own = std::process::id();
+            let is_ours = lineage.processes.iter().any(|one| one.pid == own);
+            // A program can ask before whoever started it has heard that it runs.
+            let records = is_ours.then(|| HostFiles::records(&self.context.home.slots_dir()));
+            let records = records?.ok()?;
+            self.context.hosts.lock().starting_above(lineage, &records)
+        })
+    }
+
     /// Every open slot, in the command they were made.
     pub fn open(&self) -> Vec<OpenSlot> {
         let mut open: Vec<_> = self.context.open().values().cloned().collect();
@@ -407,6 +426,7 @@ impl Slots {
             typist: viewers.holder(),
             was_left: false,
         };
+        self.context.hosts.lock().add(&open.record);
         self.context.open().insert(open.slot.id, open.clone());
         self.context.opened.notify_one();
         let task = live::follow(

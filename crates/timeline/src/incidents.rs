@@ -12,6 +12,8 @@ use missiond_store::{StoreError, Tx};
 use crate::{Consumer, Pace};
 
 const CONFIG_REJECTED: &str = "config_rejected";
+/// From so many refusals on somebody should look at who asks.
+const REPEATED_REFUSALS: u64 = 3;
 const CONFIG_FILE: &str = "config.toml";
 const MANIFEST_REJECTED: &str = "manifest_rejected";
 
@@ -131,6 +133,20 @@ fn incident_of(event: &Event) -> Option<Report> {
             format!(
                 "Somebody tried to speak for {execution} with {reason}, and was refused. Nothing \
                  changed; look at what runs beside its agent."
+            ),
+        ),
+        Event::AuthorityRefused {
+            principal,
+            operation,
+            attempts,
+            ..
+        } if *attempts >= REPEATED_REFUSALS => incident(
+            "authority_refused",
+            principal,
+            Severity::Warning,
+            format!(
+                "The {principal} goes on asking for what only others may do: it was refused \
+                 {attempts} times, last `{operation}`. Nothing was done; look at what it works on."
             ),
         ),
         Event::McpServerStateChanged {

@@ -12,19 +12,19 @@ use super::{NoParams, operations};
 operations! {
     System;
 
-    WebLogin = "web_login" (Additive, "access", Person):
+    WebLogin = "web_login" (Additive, "access", People):
         NoParams => LoginLink,
         "Make a link that logs one browser in to the web board, once and within two minutes.";
 
-    TokenCreate = "token_create" (Additive, "access", Person):
+    TokenCreate = "token_create" (Additive, "access", People):
         TokenCreateParams => TokenCreated,
         "Make a token with which a program can use the daemon over HTTP; it is shown this once.";
 
-    TokenList = "token_list" (ReadOnly, "access"):
+    TokenList = "token_list" (ReadOnly, "access", People):
         NoParams => AccessPage,
         "List the browsers that are logged in and the tokens of programs.";
 
-    TokenRevoke = "token_revoke" (Idempotent, "access"):
+    TokenRevoke = "token_revoke" (Idempotent, "access", People):
         TokenRevokeParams => TokenRevoked,
         "Take back a token, or log a browser out.";
 }

@@ -18,11 +18,11 @@ operations! {
         QuestionListParams => QuestionPage,
         "List the questions that wait for a person, those first that waited longest and block most.";
 
-    QuestionAnswer = "question_answer" (Additive, "attention"; Agent):
+    QuestionAnswer = "question_answer" (Additive, "attention", People; Agent):
         QuestionAnswerParams => QuestionAnswerResult,
         "Answer a question; the answer goes to the dialog, agent or task that asked.";
 
-    QuestionDismiss = "question_dismiss" (Idempotent, "attention"):
+    QuestionDismiss = "question_dismiss" (Idempotent, "attention", People):
         QuestionDismissParams => QuestionResult,
         "Close a question without an answer; who asked goes on waiting.";
 }
@@ -42,11 +42,11 @@ pub mod permission {
             PermissionListParams => PermissionPage,
             "List the rules on what agents may do, and what was decided by them last.";
 
-        PermissionAdd = "permission_add" (Additive, "attention"):
+        PermissionAdd = "permission_add" (Additive, "attention", People):
             PermissionAddParams => PermissionAddResult,
             "Add a rule that allows, denies or has a person asked when an agent wants to use a tool.";
 
-        PermissionRemove = "permission_remove" (Idempotent, "attention"):
+        PermissionRemove = "permission_remove" (Idempotent, "attention", People):
             PermissionRemoveParams => PermissionRemoveResult,
             "Remove a rule that was added.";
 

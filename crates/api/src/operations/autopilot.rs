@@ -13,7 +13,7 @@ operations! {
         NoParams => AutopilotReport,
         "Say whether the autopilot works, what it has under way and which tasks wait for a limit.";
 
-    AutopilotSet = "autopilot_set" (Destructive, "autopilot"; Agent):
+    AutopilotSet = "autopilot_set" (Destructive, "autopilot", People; Agent):
         AutopilotSetParams => AutopilotReport,
         "Switch the autopilot on, pause it, drain it, or stop everything it has under way.";
 }

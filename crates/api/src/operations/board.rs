@@ -17,7 +17,7 @@ pub use missiond_core::{ExportFormat, ImportFormat};
 operations! {
     Knowledge;
 
-    BoardAdd = "board_add" (Additive, "board"):
+    BoardAdd = "board_add" (Additive, "board", Agents):
         BoardAddParams => TaskAdded,
         "Put a task on the board, with what it depends on and the checks that prove it done.";
 
@@ -29,7 +29,7 @@ operations! {
         BoardTaskParams => TaskDetails,
         "Show one task: what it waits for, its notes, and every attempt with its evidence.";
 
-    BoardEdit = "board_edit" (Idempotent, "board"):
+    BoardEdit = "board_edit" (Idempotent, "board", Own(AddedTask)):
         BoardEditParams => BoardTask,
         "Change what a task says, what it depends on or the phase it is in.";
 
@@ -41,33 +41,33 @@ operations! {
         BoardGraphParams => GraphReport,
         "Give the tasks with what each depends on, whole or around one task.";
 
-    BoardDecompose = "board_decompose" (Additive, "board"):
+    BoardDecompose = "board_decompose" (Additive, "board", Agents):
         BoardDecomposeParams => Decomposed,
         "Divide a task into steps that may depend on each other, all of them or none.";
 
-    BoardAlternative = "board_alternative" (Additive, "board"):
+    BoardAlternative = "board_alternative" (Additive, "board", Agents):
         BoardAlternativeParams => TaskAdded,
         "Have one more engine try a task that is not worked on and has not ended; a person keeps \
          one of its alternatives.";
 
-    BoardNote = "board_note" (Additive, "board"):
+    BoardNote = "board_note" (Additive, "board", Agents):
         BoardNoteParams => Note,
         "Write a note on a task.";
 
-    BoardRetry = "board_retry" (Idempotent, "board"; Agent):
+    BoardRetry = "board_retry" (Idempotent, "board", Own(AddedTask); Agent):
         BoardRetryParams => BoardTask,
         "Have a task tried again that is blocked, failed or in review, with its count of attempts \
          at zero; from scratch if asked. Refused while it is worked on.";
 
-    BoardCancel = "board_cancel" (Destructive, "board"):
+    BoardCancel = "board_cancel" (Destructive, "board", Own(AddedTask)):
         BoardCancelParams => BoardTask,
         "Cancel a task and give it up; what its agent still writes is refused.";
 
-    BoardImport = "board_import" (Additive, "board"):
+    BoardImport = "board_import" (Additive, "board", Agents):
         BoardImportParams => Imported,
         "Put the tasks of a file on the board, all of them or none.";
 
-    BoardExport = "board_export" (Additive, "board"):
+    BoardExport = "board_export" (Additive, "board", Agents):
         BoardExportParams => Exported,
         "Write the board to a file in the exchange folder, as JSON lines or a Markdown checklist.";
 }

@@ -14,7 +14,7 @@ operations! {
         NoParams => CodeListResult,
         "List the repositories the code map has read on this host.";
 
-    CodeIndex = "code_index" (Idempotent, "code"; Process):
+    CodeIndex = "code_index" (Idempotent, "code", Agents; Process):
         CodeIndexParams => CodeStatusResult,
         "Read a repository into the code map, or bring the map up to date; returns at once with \
          the progress unless told to wait.";
@@ -39,7 +39,7 @@ operations! {
         "Draw the parts of a repository that the rest leans on most, with their signatures, \
          within a token budget.";
 
-    BeaconSet = "beacon_set" (Idempotent, "code"):
+    BeaconSet = "beacon_set" (Idempotent, "code", Agents):
         BeaconSetParams => Beacon,
         "Set a named beacon on functions, types or files; it follows its code when that moves \
          or is renamed.";
@@ -48,7 +48,7 @@ operations! {
         BeaconListParams => BeaconListResult,
         "List the beacons of a repository: where the code of each is now, and which are lost.";
 
-    BeaconRemove = "beacon_remove" (Destructive, "code"):
+    BeaconRemove = "beacon_remove" (Destructive, "code", Agents):
         BeaconRemoveParams => BeaconRemoveResult,
         "Remove a beacon; its code is left alone.";
 }

@@ -21,7 +21,7 @@ operations! {
         TimelineWaitParams => TimelinePage,
         "Wait until an event that fits the filter is stored, and return it.";
 
-    TimelineNote = "timeline_note" (Additive, "timeline"):
+    TimelineNote = "timeline_note" (Additive, "timeline", Agents):
         TimelineNoteParams => TimelineNoteResult,
         "Mark this moment on the timeline with a sentence of your own.";
 

@@ -14,7 +14,7 @@ use super::operations;
 operations! {
     Compute;
 
-    SlotSpawn = "slot_spawn" (Additive, "slots"; Process):
+    SlotSpawn = "slot_spawn" (Additive, "slots", Agents; Process):
         SlotSpawnParams => SlotSummary,
         "Start a program in a terminal of its own that goes on when the daemon stops.";
 
@@ -30,31 +30,31 @@ operations! {
         SlotScreenshotParams => SlotPicture,
         "Take a picture of the screen of a slot: PNG, SVG, ANSI or plain text.";
 
-    SlotSend = "slot_send" (Additive, "slots"; Process):
+    SlotSend = "slot_send" (Additive, "slots", Own(StartedSlot); Process):
         SlotSendParams => SlotDelivery,
         "Type text into a slot when its prompt is free, press Enter, and see that it was taken.";
 
-    SlotAnswer = "slot_answer" (Additive, "slots"; Process):
+    SlotAnswer = "slot_answer" (Additive, "slots", People; Process):
         SlotAnswerParams => SlotAnswerResult,
         "Take one option of the dialog a slot shows; never another one.";
 
-    SlotKeys = "slot_keys" (Additive, "slots"; Process):
+    SlotKeys = "slot_keys" (Additive, "slots", People; Process):
         SlotKeysParams => SlotKeysResult,
         "Hand raw keys to a slot as they are, for a person who types at an attached terminal.";
 
-    SlotInterrupt = "slot_interrupt" (Additive, "slots"; Process):
+    SlotInterrupt = "slot_interrupt" (Additive, "slots", Own(Slot); Process):
         SlotParams => SlotSendResult,
         "Press Ctrl-C in a slot.";
 
-    SlotResize = "slot_resize" (Idempotent, "slots"; Process):
+    SlotResize = "slot_resize" (Idempotent, "slots", Own(Slot); Process):
         SlotResizeParams => SlotResizeResult,
         "Give the terminal of a slot another size.";
 
-    SlotKill = "slot_kill" (Destructive, "slots"; Process):
+    SlotKill = "slot_kill" (Destructive, "slots", Own(Slot); Process):
         SlotKillParams => SlotKillResult,
         "End the program of a slot and every process it started, and close the slot.";
 
-    SlotForeground = "slot_foreground" (Additive, "slots"):
+    SlotForeground = "slot_foreground" (Additive, "slots", Programs):
         SlotForegroundParams => SlotForegroundResult,
         "Tell what the person's own session does, as its hooks report it: it is registered as the \
          foreground slot and never typed into or ended.";

@@ -11,7 +11,7 @@ use super::operations;
 operations! {
     System;
 
-    ConfigSet = "config_set" (Idempotent, "system", Person; Process):
+    ConfigSet = "config_set" (Idempotent, "system", People; Process):
         ConfigSetParams => ConfigSetResult,
         "Set one key of the configuration, or of a repository's own; it is checked first and can \
          be undone.";
@@ -20,7 +20,7 @@ operations! {
         ConfigHistoryParams => ConfigHistoryPage,
         "List what was changed in the configuration through missiond, the newest first.";
 
-    ConfigUndo = "config_undo" (Idempotent, "system", Person; Process):
+    ConfigUndo = "config_undo" (Idempotent, "system", People; Process):
         ConfigUndoParams => ConfigSetResult,
         "Take back one change of the configuration.";
 }

@@ -10,7 +10,7 @@ use super::{NoParams, operations};
 operations! {
     Knowledge;
 
-    DemoStart = "demo_start" (Additive, "board"; Process):
+    DemoStart = "demo_start" (Additive, "board", Agents; Process):
         NoParams => DemoStarted,
         "Make a small sample repository and put five tasks of it on the board, to be done by \
          rehearsal agents when the autopilot runs.";

@@ -18,7 +18,7 @@ pub use missiond_core::Permission;
 operations! {
     Compute;
 
-    ExecutionStart = "execution_start" (Additive, "executions"; Agent):
+    ExecutionStart = "execution_start" (Additive, "executions", Agents; Agent):
         ExecutionStartParams => ExecutionSummary,
         "Run an agent in a slot of its own, with a journal, and give it a first prompt.";
 
@@ -35,19 +35,19 @@ operations! {
         "Read the journal of one run record by record: messages, observations, decisions, effects; \
          by kind, forwards or from the end.";
 
-    ExecutionMessage = "execution_message" (Additive, "executions"; Agent):
+    ExecutionMessage = "execution_message" (Additive, "executions", Own(StartedExecution); Agent):
         ExecutionMessageParams => MessageResult,
         "Queue a text for an agent; it is typed when the agent waits for one.";
 
-    ExecutionAnswer = "execution_answer" (Additive, "executions"; Agent):
+    ExecutionAnswer = "execution_answer" (Additive, "executions", People; Agent):
         ExecutionAnswerParams => MessageResult,
         "Answer a question an agent has asked.";
 
-    ExecutionInterrupt = "execution_interrupt" (Additive, "executions"; Process):
+    ExecutionInterrupt = "execution_interrupt" (Additive, "executions", Own(Execution); Process):
         ExecutionParams => MessageResult,
         "Stop what an agent is doing now; its program goes on and takes the next message.";
 
-    ExecutionCancel = "execution_cancel" (Destructive, "executions"; Process):
+    ExecutionCancel = "execution_cancel" (Destructive, "executions", Own(Execution); Process):
         ExecutionCancelParams => ExecutionSummary,
         "End a run of an agent that is no longer wanted, with every process it started.";
 }

@@ -21,15 +21,15 @@ operations! {
         KbSearchParams => KbSearchResult,
         "Find entries of knowledge by meaning and by words, the most relevant first, each with a snippet.";
 
-    KbGet = "kb_get" (Idempotent, "knowledge"):
+    KbGet = "kb_get" (Idempotent, "knowledge", Agents):
         KbGetParams => KbEntryView,
         "Read one entry in full, with its history and how it stands to others; counts as use.";
 
-    KbRemember = "kb_remember" (Additive, "knowledge"):
+    KbRemember = "kb_remember" (Additive, "knowledge", Agents):
         KbDraft => KbRemembered,
         "Remember something; a key that exists gets a new revision, and conflicts are reported.";
 
-    KbLink = "kb_link" (Idempotent, "knowledge"):
+    KbLink = "kb_link" (Idempotent, "knowledge", Agents):
         KbLinkParams => KbEdge,
         "Say how one entry stands to another: prerequisite, supersedes, contradicts, refines or duplicate.";
 
@@ -37,7 +37,7 @@ operations! {
         KbConflictsParams => KbConflictList,
         "List entries that contradict each other, newest first, with the reason.";
 
-    KbPropose = "kb_propose" (Additive, "knowledge"):
+    KbPropose = "kb_propose" (Additive, "knowledge", Agents):
         KbDraft => KbProposal,
         "Put a candidate into the inbox, for a person to accept.";
 
@@ -45,15 +45,15 @@ operations! {
         NoParams => KbInboxPage,
         "List candidates that nobody has decided about, oldest first.";
 
-    KbDecide = "kb_decide" (Idempotent, "knowledge"):
+    KbDecide = "kb_decide" (Idempotent, "knowledge", People):
         KbDecideParams => KbDecided,
         "Accept a candidate of the inbox as an entry, or reject it.";
 
-    KbForget = "kb_forget" (Idempotent, "knowledge"):
+    KbForget = "kb_forget" (Idempotent, "knowledge", Programs):
         KbForgetParams => KbForgotten,
         "Archive an entry, so that it is not found any more; it can be brought back.";
 
-    KbGc = "kb_gc" (Idempotent, "knowledge"):
+    KbGc = "kb_gc" (Idempotent, "knowledge", Programs):
         KbGcParams => KbGcReport,
         "Show which entries have aged unused, archive them, or take the last archiving back.";
 
@@ -73,7 +73,7 @@ operations! {
         NoParams => KbStatsReport,
         "Count the entries and say which embedding model is in use and how far it is.";
 
-    KbReembed = "kb_reembed" (Idempotent, "knowledge"; Process):
+    KbReembed = "kb_reembed" (Idempotent, "knowledge", Programs; Process):
         NoParams => KbStatsReport,
         "Look for the embedding provider again and embed what has no vector, in the background.";
 }

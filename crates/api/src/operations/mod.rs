@@ -27,10 +27,11 @@ pub mod worktree;
 
 /// Declares the operations of a file: a unit struct each, bound to its types and
 /// to the code that reads and writes them, which is compiled here and nowhere else.
-/// In the brackets: what it does to the world, its toolset, from where it can be
-/// called unless from anywhere, and what it costs unless the database answers.
+/// In the brackets: what it does to the world, its toolset, who may call it, and what it
+/// costs unless the database answers. Where nobody is named, what only looks is for
+/// everyone and all else for people alone.
 macro_rules! operations {
-    ($domain:ident; $($operation:ident = $name:literal ($effect:ident, $toolset:literal $(, $reach:ident)? $(; $cost:ident)?):
+    ($domain:ident; $($operation:ident = $name:literal ($effect:ident, $toolset:literal $(, $authority:ident $(($own:ident))?)? $(; $cost:ident)?):
         $params:ty => $result:ty, $description:literal;)*) => {$(
         #[derive(Debug)]
         pub struct $operation;
@@ -44,7 +45,7 @@ macro_rules! operations {
                 crate::Effect::$effect,
                 $toolset,
                 $description,
-            )$(.reached_from(crate::Reach::$reach))?$(.costing(crate::Cost::$cost))?;
+            )$(.allowed_to(crate::Authority::$authority $((crate::Own::$own))?))?$(.costing(crate::Cost::$cost))?;
 
             fn parse(params: &str) -> Result<$params, crate::ApiError> {
                 crate::invalid_params::check_object($name, params)?;

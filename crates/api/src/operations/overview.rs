@@ -20,7 +20,7 @@ operations! {
         "Say what goes on now: who needs a person, who works on what, and what was finished since \
          the person looked last.";
 
-    OverviewSeen = "overview_seen" (Idempotent, "board"):
+    OverviewSeen = "overview_seen" (Idempotent, "board", People):
         OverviewSeenParams => OverviewSeenResult,
         "Remember that the person has seen everything that was finished up to a moment.";
 }

@@ -15,7 +15,7 @@ operations! {
         "Read a plan in plain words as steps with dependencies and checks, for a person to edit; \
          nothing is put on the board.";
 
-    BoardAddSteps = "board_add_steps" (Additive, "board"):
+    BoardAddSteps = "board_add_steps" (Additive, "board", Agents):
         BoardAddStepsParams => StepsAdded,
         "Put several tasks that may depend on each other on the board, all of them or none.";
 }

@@ -10,7 +10,7 @@ use super::operations;
 operations! {
     Compute;
 
-    ReviewSend = "review_send" (Additive, "review"):
+    ReviewSend = "review_send" (Additive, "review", People):
         ReviewSendParams => ReviewSent,
         "Send an agent your comments on lines of its work and a remark, as one message that it is \
          given when it waits for one.";

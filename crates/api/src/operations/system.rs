@@ -23,7 +23,7 @@ operations! {
         NoParams => StatsReport,
         "Count what the daemon has done: requests, connections, times, memory.";
 
-    DaemonControl = "daemon_control" (Destructive, "system"; Process):
+    DaemonControl = "daemon_control" (Destructive, "system", People; Process):
         DaemonControlParams => DaemonControlResult,
         "Stop the daemon, or make it read its configuration again.";
 
@@ -39,7 +39,7 @@ operations! {
         IncidentListParams => IncidentPage,
         "List what went wrong and wants attention.";
 
-    IncidentResolve = "incident_resolve" (Idempotent, "system"):
+    IncidentResolve = "incident_resolve" (Idempotent, "system", People):
         IncidentResolveParams => IncidentResolveResult,
         "Close an incident that has been dealt with.";
 }

@@ -20,16 +20,16 @@ operations! {
         McpServerListParams => McpServerListResult,
         "List the external MCP servers: state, tools, process, and what is wrong with them.";
 
-    McpServerControl = "mcp_server_control" (Idempotent, "mcp"; Process):
+    McpServerControl = "mcp_server_control" (Idempotent, "mcp", People; Process):
         McpServerControlParams => McpServerControlResult,
         "Start, stop, restart or ping an external MCP server.";
 
-    McpServerAdd = "mcp_server_add" (Additive, "mcp", Person; Process):
+    McpServerAdd = "mcp_server_add" (Additive, "mcp", People; Process):
         McpServerAddParams => McpServerChanged,
         "Add an external MCP server to the list a person keeps: a program that is started, or an \
          address.";
 
-    McpServerRemove = "mcp_server_remove" (Destructive, "mcp", Person; Process):
+    McpServerRemove = "mcp_server_remove" (Destructive, "mcp", People; Process):
         McpServerRemoveParams => McpServerChanged,
         "Take an external MCP server out of the list a person keeps.";
 
@@ -37,7 +37,7 @@ operations! {
         McpToolListParams => McpToolListResult,
         "List the tools of the external MCP servers, with their schemas when asked for.";
 
-    McpToolCall = "mcp_tool_call" (Destructive, "mcp"; Process):
+    McpToolCall = "mcp_tool_call" (Destructive, "mcp", Own(Tool); Process):
         McpToolCallParams => McpToolCallResult,
         "Call a tool of an external MCP server by its name `server__tool`.";
 
@@ -49,7 +49,7 @@ operations! {
         McpPromptGetParams => McpPromptGetResult,
         "Get a prompt of an external MCP server, by its name `server__prompt`, filled in.";
 
-    McpPin = "mcp_pin" (Idempotent, "mcp"; Process):
+    McpPin = "mcp_pin" (Idempotent, "mcp", People; Process):
         McpPinParams => McpPinResult,
         "Accept the tools of an external MCP server as they are now, so that held ones can be called.";
 }

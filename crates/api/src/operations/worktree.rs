@@ -22,18 +22,18 @@ operations! {
         "Show what the agent of a task changed, committed or not, as files, hunks and lines; for a \
          review before its work is merged.";
 
-    WorktreeFinish = "worktree_finish" (Destructive, "board"; Process):
+    WorktreeFinish = "worktree_finish" (Destructive, "board", People; Process):
         WorktreeFinishParams => WorktreeFinished,
         "Bring the work of a worktree back: by merge, squash, rebase, branch, patch or pull request; \
          that of a task in review is merged unless said otherwise. Says what it would do unless \
          confirmed.";
 
-    WorktreeDiscard = "worktree_discard" (Destructive, "board"; Process):
+    WorktreeDiscard = "worktree_discard" (Destructive, "board", People; Process):
         WorktreeDiscardParams => WorktreeDiscarded,
         "Throw away what is not committed in a worktree; files that git ignores stay. Says which \
          files unless confirmed.";
 
-    WorktreeClean = "worktree_clean" (Destructive, "board"; Process):
+    WorktreeClean = "worktree_clean" (Destructive, "board", Programs; Process):
         WorktreeCleanParams => WorktreesCleaned,
         "Remove worktrees that hold nothing of their own. Says which unless confirmed; work that \
          is nowhere else is never removed.";

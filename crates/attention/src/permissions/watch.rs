@@ -13,9 +13,8 @@
 //!    certain to mean that.
 //! 3. A person, by a question.
 //!
-//! Who that person is, is not enforced yet: `question_answer` and `slot_answer` take an
-//! answer from whoever may call them, an agent with `mission mcp serve` included, and
-//! `by` is what the caller says of itself.
+//! That it is a person is seen to where every call comes in: `question_answer`,
+//! `slot_answer` and `slot_keys` are for people alone in the catalogue.
 
 use std::collections::HashMap;
 use std::sync::Arc;

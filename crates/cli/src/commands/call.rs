@@ -61,7 +61,8 @@ fn list(output: &mut Output) {
             json!({
                 "name": spec.name,
                 "domain": spec.domain,
-                "reach": spec.reach,
+                "authority": spec.authority.name(),
+                "scope": spec.scope(),
                 "effect": spec.effect,
                 "cost": spec.cost,
                 "toolset": spec.toolset,

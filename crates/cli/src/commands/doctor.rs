@@ -61,6 +61,7 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
         database,
         port,
         containment(),
+        callers(),
         git(),
     ];
     let agents: Vec<_> = agents
@@ -193,6 +194,54 @@ fn containment() -> Finding {
         check: "slot processes",
         verdict: Verdict::Ok,
         detail,
+    }
+}
+
+/// Whether this machine lets the daemon tell a person from an agent, and what an agent
+/// could still do to look like one.
+fn callers() -> Finding {
+    use missiond_os::lineage;
+    if !lineage::has_table() {
+        return Finding {
+            check: "who asks",
+            verdict: Verdict::Warning,
+            detail: "this system does not tell which process asks: every caller counts as the \
+                     person, agents included"
+                .to_owned(),
+        };
+    }
+    let mut told = "a caller is told by its process and those above it".to_owned();
+    let mut weak = Vec::new();
+    if lineage::hides_others() {
+        weak.push(
+            "processes of other users are hidden: a caller without a terminal below one of them \
+             counts as nobody",
+        );
+    }
+    if lineage::tracing_limit() == Some(0) {
+        weak.push(
+            "a process may take over any other of its user (kernel.yama.ptrace_scope is 0), so an \
+             agent could act through a program of yours",
+        );
+    }
+    if lineage::allows_typing_for_others() {
+        weak.push(
+            "a program may type into its own terminal (dev.tty.legacy_tiocsti is 1), so an agent \
+             could press keys in its slot",
+        );
+    }
+    for weakness in &weak {
+        told.push('\n');
+        told.push_str(weakness);
+    }
+    Finding {
+        check: "who asks",
+        verdict: if weak.is_empty() {
+            Verdict::Ok
+        } else {
+            Verdict::Warning
+        },
+        detail: told,
     }
 }
 

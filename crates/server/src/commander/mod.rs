@@ -4,7 +4,6 @@
 //! Nothing is decided here. A call goes through [`Operations`] as from every
 //! other way in; what a client is shown was settled when it connected.
 
-mod allowed;
 mod changes;
 mod prompts;
 mod resources;
@@ -16,14 +15,15 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use missiond_api::{ApiError, CommanderHelloParams, Toolsets};
 use missiond_config::Config;
+use missiond_core::Principal;
 use missiond_mcp::{Change, Features, Identity, Offer, Refusal, ToolRequest};
 use missiond_operations::state::{Daemon, VERSION};
 use missiond_operations::{ClientId, Operations};
 use serde_json::{Map, Value};
 use tokio::sync::broadcast;
 
-pub use allowed::Allowed;
 pub use changes::Changes;
+pub use missiond_operations::Allowed;
 pub use session::SessionWatch;
 pub use tools::{hub_entries, hub_result};
 
@@ -36,8 +36,8 @@ checks that prove it done. Tasks may depend on each other. The autopilot gives r
 agents, each in a worktree of its own, and runs the checks; board_show says how it goes.
 - To run an agent yourself, use execution_start, then execution_show and execution_message. An \
 agent that says it is done has only claimed it.
-- Agents ask questions. Look with question_list; answer with question_answer. Leave to the person \
-what only they can decide, above all permissions.
+- Agents ask questions; question_list shows them. Answers, permissions and settings are the \
+person's alone: say what you would answer and why, with the command `mission answer Q-7 ...`.
 - Ids are short: tasks T-12, questions Q-7, slots by name.
 - Everything else (slots and their terminals, worktrees, the timeline, permission rules, other MCP \
 servers, the daemon) is found with operation_find and called with operation_call.
@@ -91,6 +91,7 @@ pub struct Commander {
     operations: Arc<Operations>,
     changes: Arc<Changes>,
     selection: Selection,
+    principal: Principal,
     client: ClientId,
 }
 
@@ -100,6 +101,7 @@ impl Commander {
         operations: Arc<Operations>,
         changes: Arc<Changes>,
         selection: Selection,
+        principal: Principal,
         client: ClientId,
     ) -> Self {
         Self {
@@ -107,6 +109,7 @@ impl Commander {
             operations,
             changes,
             selection,
+            principal,
             client,
         }
     }

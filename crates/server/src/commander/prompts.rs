@@ -44,8 +44,8 @@ const PROMPTS: [Prompt; 3] = [
         description: "Go through the questions of agents with the person, one by one.",
         argument: None,
         text: "Go through missiond's open questions with me. Read question_list, and for each one \
-               look at what its agent is doing (execution_show) before you suggest an answer. Give \
-               an answer with question_answer only after I have agreed to it.",
+               look at what its agent is doing (execution_show) before you suggest an answer. I give \
+               the answers myself: end each with the command `mission answer`, ready to be run.",
     },
     Prompt {
         name: "report",

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use missiond_api::{ApiError, CATALOGUE, OperationSpec, Reach};
+use missiond_api::{ApiError, CATALOGUE, OperationSpec};
 use missiond_mcp::tools::{CALL_OPERATION, call_operation, entry};
 use missiond_mcp::{Refusal, ToolRequest};
+use missiond_operations::Reporter;
 use missiond_operations::state::Daemon;
-use missiond_operations::{Asker, Reporter};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ const MOST_TEXT: usize = 256 * 1024;
 impl Commander {
     pub(super) async fn listed_tools(&self) -> Vec<Value> {
         let toolsets = &self.selection.toolsets;
-        let is_there = |spec: &&OperationSpec| spec.reach == Reach::Anywhere;
+        let is_there = |spec: &&OperationSpec| spec.is_for_agents();
         let mut tools: Vec<Value> = toolsets
             .operations()
             .filter(is_there)
@@ -100,7 +100,7 @@ impl Commander {
         reporter: Reporter,
     ) -> Result<Box<RawValue>, ApiError> {
         self.operations
-            .call_reporting(operation, params, Asker::Agent, &self.client, reporter)
+            .call_reporting(operation, params, self.principal, &self.client, reporter)
             .await
     }
 }

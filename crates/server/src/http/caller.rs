@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use missiond_api::ApiError;
-use missiond_core::{AccessId, AccessKind, ErrorCode};
+use missiond_core::{AccessId, AccessKind, ErrorCode, Principal, Scopes};
 use missiond_operations::ClientId;
 use missiond_operations::http_access::Secret;
 use missiond_store::http_access::Access;
@@ -43,6 +43,17 @@ pub(super) struct Caller {
 }
 
 impl Caller {
+    /// Who that is to the operations.
+    pub(super) fn principal(&self) -> Principal {
+        match self.session {
+            Some(_) => Principal::Person,
+            None => Principal::Program {
+                access: self.id,
+                scopes: Scopes::EVERY,
+            },
+        }
+    }
+
     /// As the log names it: by the number of its token or session, never by their secret.
     pub(super) fn client(&self) -> ClientId {
         let kind = match self.session {

@@ -7,6 +7,7 @@ use axum::Extension;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use missiond_api::{CommanderHelloParams, MAX_FRAME};
+use missiond_core::Principal;
 use missiond_mcp::Server;
 use missiond_operations::ClientId;
 
@@ -27,7 +28,15 @@ pub(super) async fn post(
     let body = read_body(body, MAX_FRAME).await?;
     let name = hello.client.as_deref().unwrap_or_default();
     let client = ClientId::new("mcp", caller.id, name);
-    let commander = Commander::new(web.daemon, web.operations, web.changes, selection, client);
+    // Whoever it is, it is a model that speaks.
+    let commander = Commander::new(
+        web.daemon,
+        web.operations,
+        web.changes,
+        selection,
+        Principal::Commander,
+        client,
+    );
     let server = Server::new(Arc::new(commander));
     Ok(missiond_mcp::http::post(&server, &parts.headers, &body).await)
 }

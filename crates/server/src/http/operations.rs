@@ -11,7 +11,7 @@ use axum::response::Response;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use missiond_api::{ApiError, MAX_FRAME};
 use missiond_core::ErrorCode;
-use missiond_operations::{Asker, Reporter};
+use missiond_operations::Reporter;
 use serde_json::value::RawValue;
 
 use super::caller::{Caller, check_json};
@@ -28,13 +28,9 @@ pub(super) async fn call(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    let asker = match caller.session {
-        Some(_) => {
-            check_json(&parts.headers)?;
-            Asker::Person
-        }
-        None => Asker::Program,
-    };
+    if caller.session.is_some() {
+        check_json(&parts.headers)?;
+    }
     let client = caller.client();
     let body = read_body(body, MAX_FRAME).await?;
     let params: Option<Box<RawValue>> = match body.as_ref().trim_ascii() {
@@ -48,7 +44,13 @@ pub(super) async fn call(
     };
     let result = web
         .operations
-        .call_reporting(&name, params, asker, &client, Reporter::default())
+        .call_reporting(
+            &name,
+            params,
+            caller.principal(),
+            &client,
+            Reporter::default(),
+        )
         .await?;
     Ok(json_response(Box::<str>::from(result).into_string()))
 }

@@ -5,6 +5,7 @@
 //! the newest picture and never a backlog. What lies in the buffers of a socket is
 //! a backlog too: a page of many terminals says of each when it has drawn the last.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Extension;
@@ -13,8 +14,9 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use missiond_api::ApiError;
-use missiond_api::operations::compute::{Columns, Rows};
-use missiond_operations::Terminal;
+use missiond_api::operations::compute::{Columns, Rows, SlotKeys};
+use missiond_core::Principal;
+use missiond_operations::{Operations, Terminal};
 use missiond_semantic::Size;
 use missiond_slots::{ToViewer, ViewerId, Viewing};
 use serde::Deserialize;
@@ -69,13 +71,25 @@ pub(super) async fn socket(
         Some("paced") => Pace::Paced,
         _ => Pace::Free,
     };
+    let hand = Hand {
+        terminal,
+        operations: Arc::clone(&web.operations),
+        principal: caller.principal(),
+    };
     sockets::open(web, &caller, upgrade, move |_, mut socket| async move {
-        let _ = stream(&terminal, viewing, pace, &mut socket).await;
+        let _ = stream(&hand, viewing, pace, &mut socket).await;
     })
 }
 
+/// The terminal in the hand of whoever is on the page.
+struct Hand {
+    terminal: Terminal,
+    operations: Arc<Operations>,
+    principal: Principal,
+}
+
 async fn stream(
-    terminal: &Terminal,
+    hand: &Hand,
     mut viewing: Viewing,
     pace: Pace,
     socket: &mut Socket,
@@ -95,7 +109,7 @@ async fn stream(
             }
             said = socket.next_text() => {
                 let (said, holds) = (said?, *holder.borrow() == Some(me));
-                match handle_message(terminal, &said, holds).await {
+                match handle_message(hand, &said, holds).await {
                     Ok(PageMessageOutcome::Done) => {}
                     Ok(PageMessageOutcome::Drawn) => draws = false,
                     Err(error) => {
@@ -145,7 +159,7 @@ enum PageMessageOutcome {
 }
 
 async fn handle_message(
-    terminal: &Terminal,
+    hand: &Hand,
     said: &str,
     holds: bool,
 ) -> Result<PageMessageOutcome, ApiError> {
@@ -158,8 +172,12 @@ async fn handle_message(
             Err(ApiError::invalid_params("take the terminal over first"))
         }
     };
+    let terminal = &hand.terminal;
     match said {
         PageMessage::Take {} => {
+            // Whoever holds it presses its keys.
+            let authorized = hand.operations.authorize::<SlotKeys>(hand.principal, None);
+            authorized.await?;
             if terminal.acquire_input().await? {
             } else {
                 return Err(ApiError::invalid_params(

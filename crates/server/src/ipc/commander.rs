@@ -13,7 +13,7 @@ use missiond_api::{
     ApiError, CommanderHelloParams, CommanderWelcome, Frame, FrameDecoder, METHOD_COMMANDER_HELLO,
     PROTOCOL_VERSION, Request, RequestId, Response,
 };
-use missiond_core::ErrorCode;
+use missiond_core::{ErrorCode, Principal};
 use missiond_mcp::{Arrival, Dispatch, Outlet, RequestLifetime, Server, Work};
 use missiond_operations::state::{Daemon, VERSION};
 use missiond_operations::{ClientId, Operations};
@@ -34,7 +34,7 @@ const OUT_HIGH_WATER: usize = 4 * 1024 * 1024;
 const QUEUE: usize = 64;
 const MOST_SUBSCRIPTIONS: usize = 16;
 
-/// Serves the connection of this number, whose first message was `hello`.
+/// Serves the connection of this number and principal, whose first message was `hello`.
 pub(super) async fn serve(
     daemon: Daemon,
     operations: Arc<Operations>,
@@ -42,7 +42,7 @@ pub(super) async fn serve(
     stream: Stream,
     decoder: FrameDecoder,
     hello: Request,
-    number: u64,
+    (number, principal): (u64, Principal),
 ) {
     let (greeted, line) = match greet(&daemon, &hello) {
         Ok(greeted) => {
@@ -67,6 +67,7 @@ pub(super) async fn serve(
             operations,
             changes,
             selection,
+            principal,
             client,
         );
         let connection = CommanderConnection {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use futures::future::{AbortHandle, Abortable, BoxFuture};
 use futures::stream::{FuturesUnordered, StreamExt};
 use interprocess::local_socket::tokio::Stream;
+use missiond_api::operations::compute::SlotKeys;
 use missiond_api::{
     ApiError, CancelParams, Frame, FrameDecoder, HelloParams, Incoming, METHOD_CANCEL,
     METHOD_HELLO, METHOD_SUBSCRIBE, METHOD_UNSUBSCRIBE, Notification, PROTOCOL_VERSION, Request,
@@ -19,9 +20,9 @@ use missiond_api::{
 };
 use missiond_api::{
     AttachParams, DetachParams, METHOD_ATTACH, METHOD_COMMANDER_HELLO, METHOD_DETACH,
-    METHOD_EXECUTION_HELLO, METHOD_PAINTED, PaintedParams,
+    METHOD_EXECUTION_HELLO, METHOD_PAINTED, PaintedParams, ViewAccess,
 };
-use missiond_core::ErrorCode;
+use missiond_core::{ErrorCode, Principal};
 use missiond_operations::state::{Daemon, VERSION};
 use missiond_operations::{ClientId, Operations, check_kinds};
 use missiond_runtime::{OnPanic, Stage};
@@ -36,6 +37,7 @@ use tokio::time::Instant;
 use super::attachment::{self, Granted};
 use super::commander;
 use super::execution;
+use super::principals;
 use super::subscription;
 use crate::commander::Changes;
 use crate::rate::RateLimit;
@@ -60,6 +62,8 @@ const MAX_ATTACHMENTS: usize = 16;
 pub(super) struct Connection {
     /// Tells it from the others in the log.
     number: u64,
+    /// Who is at the other end.
+    principal: Principal,
     client: ClientId,
     daemon: Daemon,
     operations: Arc<Operations>,
@@ -106,6 +110,7 @@ enum Step {
 impl Connection {
     pub(super) fn new(
         number: u64,
+        principal: Principal,
         daemon: Daemon,
         operations: Arc<Operations>,
         changes: Arc<Changes>,
@@ -117,6 +122,7 @@ impl Connection {
         let (events_in, events) = mpsc::channel(subscription::QUEUE);
         Self {
             number,
+            principal,
             client: ClientId::new("ipc", number, ""),
             daemon,
             operations,
@@ -190,16 +196,24 @@ impl Connection {
                             changes,
                             decoder,
                             number,
+                            principal,
                             ..
                         } = self;
                         if hello.method == METHOD_COMMANDER_HELLO {
                             let served = commander::serve(
-                                daemon, operations, changes, stream, decoder, hello, number,
+                                daemon,
+                                operations,
+                                changes,
+                                stream,
+                                decoder,
+                                hello,
+                                (number, principals::of_model(principal)),
                             );
                             Box::pin(served).await;
                         } else {
-                            let served =
-                                execution::serve(daemon, operations, stream, decoder, hello);
+                            let served = execution::serve(
+                                daemon, operations, stream, decoder, hello, principal,
+                            );
                             Box::pin(served).await;
                         }
                         return;
@@ -430,8 +444,8 @@ impl Connection {
         let (cancel, registration) = AbortHandle::new_pair();
         self.cancels.insert(id.clone(), cancel);
         let operations = Arc::clone(&self.operations);
-        let client = self.client.clone();
-        let work = async move { operations.call(&method, params, &client).await };
+        let (principal, client) = (self.principal, self.client.clone());
+        let work = async move { operations.call(&method, params, principal, &client).await };
         let work = Abortable::new(work, registration);
         self.in_flight.push(Box::pin(async move {
             Finished {
@@ -527,7 +541,15 @@ impl Connection {
         }
         let (cancel, registration) = AbortHandle::new_pair();
         self.cancels.insert(request.id.clone(), cancel);
-        let work = missiond_operations::attach(Arc::clone(&self.daemon), params);
+        let (daemon, operations) = (Arc::clone(&self.daemon), Arc::clone(&self.operations));
+        let principal = self.principal;
+        let work = async move {
+            if params.access == ViewAccess::Write {
+                // Whoever writes there presses its keys.
+                operations.authorize::<SlotKeys>(principal, None).await?;
+            }
+            missiond_operations::attach(daemon, params).await
+        };
         let work = Abortable::new(work, registration);
         let id = request.id.clone();
         self.in_flight.push(Box::pin(async move {

@@ -20,7 +20,7 @@ use missiond_api::{
     METHOD_EXECUTION_HELLO, METHOD_HOOK, METHOD_OVERSIZED, OversizedParams, PROTOCOL_VERSION,
     Request, Response,
 };
-use missiond_core::{ErrorCode, Event, ExecutionId, TraceContext};
+use missiond_core::{ErrorCode, Event, ExecutionId, Principal, TraceContext};
 use missiond_executions::access::{self, AccessError};
 use missiond_journal::catalogue::{MCP_SERVER_NAME, SignalType, tools};
 use missiond_journal::{Acknowledgement, Outcome};
@@ -57,8 +57,9 @@ pub(super) async fn serve(
     stream: Stream,
     decoder: FrameDecoder,
     hello: Request,
+    principal: Principal,
 ) {
-    let (caller, welcome) = match greet(&daemon, &stream, &hello).await {
+    let (caller, welcome) = match greet(&daemon, &stream, &hello, principal).await {
         Ok(greeted) => greeted,
         Err(error) => {
             let _ = write_line(&stream, &Response::error_line(Some(&hello.id), &error)).await;
@@ -116,20 +117,15 @@ struct Tools {
 /// What the configuration lets the agent use: of its slot if that has a setting,
 /// of all agents otherwise.
 fn allowed(daemon: &Daemon, execution: ExecutionId) -> Allowed {
-    let config = daemon.config();
     let slot = daemon.executions.slot_name(execution);
-    let of_slot = config
-        .slots
-        .iter()
-        .find(|known| Some(known.name.as_str()) == slot.as_deref())
-        .and_then(|slot| slot.tools.clone());
-    Allowed::new(of_slot.unwrap_or_else(|| config.mcp.agents.clone()))
+    Allowed::of_slot(&daemon.config(), slot.as_deref())
 }
 
 async fn greet(
     daemon: &Daemon,
     stream: &Stream,
     hello: &Request,
+    principal: Principal,
 ) -> Result<(Caller, ExecutionWelcome), ApiError> {
     let params: ExecutionHelloParams =
         super::connection::parse(METHOD_EXECUTION_HELLO, hello.params.as_deref())?;
@@ -149,6 +145,7 @@ async fn greet(
         })?,
     };
     caller.may_speak(daemon).await?;
+    caller.check_place(daemon, principal).await?;
     let welcome = ExecutionWelcome {
         protocol: PROTOCOL_VERSION,
         version: VERSION.to_owned(),
@@ -169,6 +166,33 @@ impl Caller {
             }
             Err(AccessError::Store(error)) => Err(ApiError::new(error.code(), error.to_string())),
         }
+    }
+
+    /// The token of one agent is of no use to another, wherever that found it.
+    async fn check_place(&self, daemon: &Daemon, principal: Principal) -> Result<(), ApiError> {
+        let Principal::Agent { slot, .. } = principal else {
+            return Ok(());
+        };
+        let runs_there = daemon.executions.in_slot(slot);
+        if runs_there.is_none_or(|(execution, _)| execution == self.execution) {
+            return Ok(());
+        }
+        self.refused(daemon, "its token in the hands of another agent")
+            .await;
+        Err(ApiError::new(
+            ErrorCode::Forbidden,
+            "this access belongs to another agent",
+        ))
+    }
+
+    /// The agent that speaks.
+    fn principal(&self, daemon: &Daemon) -> Principal {
+        let name = daemon.executions.slot_name(self.execution);
+        let open = name.and_then(|name| daemon.slots.find(&name));
+        open.map_or(Principal::Untold, |open| Principal::Agent {
+            slot: open.slot.id,
+            execution: Some(self.execution),
+        })
     }
 
     /// Whoever tried, somebody should see it.
@@ -337,6 +361,7 @@ impl ExecutionConnection {
         }
         let operations = Arc::clone(&self.operations);
         let client = ClientId::new("agent", self.caller.execution, "");
+        let principal = self.caller.principal(&self.daemon);
         self.tools.calls.push(Box::pin(async move {
             let arguments: serde_json::Value =
                 serde_json::from_str(&call.arguments).unwrap_or_default();
@@ -344,7 +369,7 @@ impl ExecutionConnection {
             let called = match RawValue::from_string(params) {
                 Ok(params) => {
                     operations
-                        .call("mcp_tool_call", Some(params), &client)
+                        .call("mcp_tool_call", Some(params), principal, &client)
                         .await
                 }
                 Err(error) => Err(ApiError::internal(error.to_string())),

@@ -5,6 +5,7 @@ mod attachment;
 mod commander;
 mod connection;
 mod execution;
+mod principals;
 mod subscription;
 
 use std::io;
@@ -19,7 +20,7 @@ use interprocess::local_socket::tokio::{Listener, Stream, prelude::*};
 use interprocess::local_socket::{ListenerOptions, traits::StreamCommon};
 use missiond_api::{ApiError, Home, HomeError, Response};
 use missiond_config::IpcConfig;
-use missiond_core::ErrorCode;
+use missiond_core::{ErrorCode, Principal};
 use missiond_operations::Operations;
 use missiond_operations::state::Daemon;
 use missiond_os::files::{ClosedTo, use_own_dir};
@@ -89,7 +90,7 @@ impl IpcServer {
         supervisor: Supervisor,
     ) {
         let mut connections = JoinSet::new();
-        let open = Arc::new(AtomicUsize::new(0));
+        let open = Arc::new(Open::default());
         let shutdown = daemon.shutdown.clone();
         let mut number = 0;
         loop {
@@ -108,7 +109,8 @@ impl IpcServer {
                     continue;
                 }
             };
-            if let Err(refusal) = admit(&stream, &daemon, &open) {
+            let principal = principals::of_peer(&stream, &daemon);
+            if let Err(refusal) = admit(&stream, &daemon, &open, principal) {
                 daemon.metrics.connections_refused.add(1);
                 let refusing = turn_away(stream, refusal);
                 connections.spawn(supervisor.watch("IPC refusal", None, OnPanic::Report, refusing));
@@ -117,6 +119,7 @@ impl IpcServer {
             number += 1;
             let connection = Connection::new(
                 number,
+                principal,
                 Arc::clone(&daemon),
                 Arc::clone(&operations),
                 Arc::clone(&changes),
@@ -130,7 +133,7 @@ impl IpcServer {
                 metrics.connections_active.up();
                 served.await;
                 metrics.connections_active.down();
-                open.fetch_sub(1, Ordering::AcqRel);
+                open.leave(principal);
             });
         }
         drop(self.listener);
@@ -184,13 +187,49 @@ fn is_abandoned(place: &Path) -> bool {
     is_socket(place) && UnixStream::connect(place).err().is_some_and(refused)
 }
 
+/// The connections there are.
+#[derive(Debug, Default)]
+struct Open {
+    all: AtomicUsize,
+    /// Those of everybody but the person.
+    of_others: AtomicUsize,
+}
+
+impl Open {
+    /// Counts one more, if there is room for it. A quarter is kept for the person, so that
+    /// no agent can shut them out of their own daemon.
+    fn enter(&self, principal: Principal, limit: usize) -> bool {
+        let for_others = limit - (limit / 4).max(1).min(limit - 1);
+        if !principal.is_person() && self.of_others.fetch_add(1, Ordering::AcqRel) >= for_others {
+            self.of_others.fetch_sub(1, Ordering::AcqRel);
+            return false;
+        }
+        let has_room = self.all.fetch_add(1, Ordering::AcqRel) < limit;
+        if !has_room {
+            self.leave(principal);
+        }
+        has_room
+    }
+
+    fn leave(&self, principal: Principal) {
+        if !principal.is_person() {
+            self.of_others.fetch_sub(1, Ordering::AcqRel);
+        }
+        self.all.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 /// Same user only, and no more than the limit; counts the connection if it may
 /// stay.
-fn admit(stream: &Stream, daemon: &Daemon, open: &AtomicUsize) -> Result<(), ApiError> {
+fn admit(
+    stream: &Stream,
+    daemon: &Daemon,
+    open: &Open,
+    principal: Principal,
+) -> Result<(), ApiError> {
     check_peer(stream)?;
     let limit = daemon.config().ipc.max_connections as usize;
-    if open.fetch_add(1, Ordering::AcqRel) >= limit {
-        open.fetch_sub(1, Ordering::AcqRel);
+    if !open.enter(principal, limit) {
         return Err(ApiError {
             retry_after_ms: Some(500),
             ..ApiError::new(
@@ -218,4 +257,25 @@ fn check_peer(stream: &Stream) -> Result<(), ApiError> {
 async fn turn_away(stream: Stream, refusal: ApiError) {
     let line = Response::error_line(None, &refusal);
     let _ = tokio::time::timeout(FAREWELL, (&stream).write_all(&line)).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quarter_of_the_connections_is_kept_for_the_person() {
+        let open = Open::default();
+        let others = (0..512).filter(|_| open.enter(Principal::Untold, 512));
+        assert_eq!(others.count(), 384);
+        let persons = (0..512).filter(|_| open.enter(Principal::Person, 512));
+        assert_eq!(persons.count(), 128);
+        open.leave(Principal::Person);
+        assert!(!open.enter(Principal::Commander, 512));
+        assert!(open.enter(Principal::Person, 512));
+        open.leave(Principal::Untold);
+        assert!(open.enter(Principal::Commander, 512));
+        // With one alone, whoever comes first has it.
+        assert!(Open::default().enter(Principal::Untold, 1));
+    }
 }

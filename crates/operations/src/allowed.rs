@@ -1,5 +1,6 @@
 //! Which tools of the external servers somebody may see and call.
 
+use missiond_config::Config;
 use missiond_core::glob;
 
 /// Names of tools, in which `*` stands for anything. A name without `__` is that
@@ -17,6 +18,16 @@ impl Allowed {
             }
         };
         Self(patterns.into_iter().map(whole).collect())
+    }
+
+    /// What the configuration gives the agents of a slot of this name: those of its own
+    /// setting if it has one, of all agents otherwise.
+    pub fn of_slot(config: &Config, name: Option<&str>) -> Self {
+        let mut settings = config.slots.iter();
+        let of_slot = settings
+            .find(|known| Some(known.name.as_str()) == name)
+            .and_then(|slot| slot.tools.clone());
+        Self::new(of_slot.unwrap_or_else(|| config.mcp.agents.clone()))
     }
 
     pub fn is_empty(&self) -> bool {

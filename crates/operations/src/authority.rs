@@ -1,0 +1,190 @@
+//! Whether a call is carried out: what the catalogue says to its caller, and for an agent
+//! whether the call is about its own. Asked by `Operations::call` for every operation and
+//! every transport, and by whatever does the same as an operation without being one.
+//!
+//! A refusal is told to the caller with who can, to the log, and to the timeline as an
+//! event that counts; one who goes on trying becomes an incident there.
+
+use std::collections::HashMap;
+
+use missiond_api::{ApiError, Decision, OperationSpec, Own, Refusal};
+use missiond_core::{BoardTaskId, ErrorCode, Event, ExecutionId, Principal, SlotId, TraceContext};
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::allowed::Allowed;
+use crate::state::Daemon;
+
+/// Callers of whom refusals are counted; beyond it all are forgotten.
+const COUNTED: usize = 4096;
+/// So many refusals of one caller are each told; of more, every one whose number is a
+/// power of two, so that whoever goes on cannot fill the timeline.
+const TOLD_EACH: u64 = 8;
+
+/// What agents have started since the daemon did: a daemon that is started anew knows
+/// nothing of it, and then what an agent started belongs to people.
+#[derive(Debug, Default)]
+pub(crate) struct Started {
+    slots: Mutex<HashMap<SlotId, SlotId>>,
+    executions: Mutex<HashMap<ExecutionId, SlotId>>,
+    tasks: Mutex<HashMap<BoardTaskId, SlotId>>,
+}
+
+impl Started {
+    pub(crate) fn slot(&self, by: &Principal, slot: SlotId) {
+        if let Some(by) = by.slot() {
+            self.slots.lock().insert(slot, by);
+        }
+    }
+
+    pub(crate) fn execution(&self, by: &Principal, execution: ExecutionId) {
+        if let Some(by) = by.slot() {
+            self.executions.lock().insert(execution, by);
+        }
+    }
+
+    pub(crate) fn task(&self, by: &Principal, task: BoardTaskId) {
+        if let Some(by) = by.slot() {
+            self.tasks.lock().insert(task, by);
+        }
+    }
+}
+
+/// What is refused, and to whom how often.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals(Mutex<HashMap<Principal, u64>>);
+
+impl Refusals {
+    fn count(&self, principal: Principal) -> u64 {
+        let mut counts = self.0.lock();
+        if counts.len() >= COUNTED {
+            counts.clear();
+        }
+        let count = counts.entry(principal).or_default();
+        *count += 1;
+        *count
+    }
+
+    /// Tells of a refusal, and gives it as the caller is told.
+    pub(crate) fn refuse(
+        &self,
+        daemon: &Daemon,
+        operation: &str,
+        principal: Principal,
+        refusal: Refusal,
+    ) -> ApiError {
+        let sentence = refusal.sentence(operation, &principal);
+        let attempts = self.count(principal);
+        tracing::warn!(operation, %principal, attempts, "operation refused");
+        if attempts <= TOLD_EACH || attempts.is_power_of_two() {
+            let refused = Event::AuthorityRefused {
+                principal: principal.to_string(),
+                slot: principal.slot(),
+                operation: operation.to_owned(),
+                reason: sentence.clone(),
+                attempts,
+            };
+            daemon.timeline.record_soon(refused, TraceContext::root());
+        }
+        ApiError::new(ErrorCode::Forbidden, sentence)
+    }
+}
+
+/// Whether this caller may make this call.
+pub(crate) async fn decide(
+    daemon: &Daemon,
+    started: &Started,
+    spec: &OperationSpec,
+    principal: &Principal,
+    params: Option<&RawValue>,
+) -> Result<(), Refusal> {
+    match (spec.decide(principal), principal) {
+        (Decision::Allowed, _) => Ok(()),
+        (Decision::Refused(refusal), _) => Err(refusal),
+        (Decision::IfOwn(own), Principal::Agent { slot, execution }) => {
+            let named = params.and_then(|params| named(params, own));
+            let is_own = match named {
+                Some(named) => {
+                    let agent = OwnAgent {
+                        slot: *slot,
+                        execution: *execution,
+                    };
+                    agent.owns(daemon, started, own, &named).await
+                }
+                None => false,
+            };
+            if is_own {
+                Ok(())
+            } else {
+                Err(Refusal::NotOwn(own))
+            }
+        }
+        (Decision::IfOwn(own), _) => Err(Refusal::NotOwn(own)),
+    }
+}
+
+/// The thing that a call is about.
+fn named(params: &RawValue, own: Own) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Things {
+        slot: Option<Value>,
+        execution: Option<Value>,
+        task: Option<Value>,
+        tool: Option<Value>,
+    }
+    let things: Things = serde_json::from_str(params.get()).ok()?;
+    let named = match own {
+        Own::Slot | Own::StartedSlot => things.slot,
+        Own::Execution | Own::StartedExecution => things.execution,
+        Own::AddedTask => things.task,
+        Own::Tool => things.tool,
+    };
+    match named? {
+        Value::String(name) => Some(name),
+        other => Some(other.to_string()),
+    }
+}
+
+struct OwnAgent {
+    slot: SlotId,
+    execution: Option<ExecutionId>,
+}
+
+impl OwnAgent {
+    async fn owns(&self, daemon: &Daemon, started: &Started, own: Own, named: &str) -> bool {
+        let by_it = Some(&self.slot);
+        match own {
+            Own::Slot | Own::StartedSlot => {
+                let Some(open) = daemon.slots.find(named) else {
+                    return false;
+                };
+                let slot = open.slot.id;
+                (own == Own::Slot && slot == self.slot) || started.slots.lock().get(&slot) == by_it
+            }
+            Own::Execution | Own::StartedExecution => {
+                let Ok(found) = daemon.executions.find(named).await else {
+                    return false;
+                };
+                let is_itself = own == Own::Execution && Some(found.id) == self.execution;
+                is_itself || started.executions.lock().get(&found.id) == by_it
+            }
+            Own::AddedTask => {
+                let Ok(task) = named.parse() else {
+                    return false;
+                };
+                let found = daemon
+                    .db
+                    .read(move |tx| Box::pin(missiond_store::board::find(tx, task)))
+                    .await;
+                found.is_ok_and(|task| started.tasks.lock().get(&task.id) == by_it)
+            }
+            Own::Tool => {
+                let open = daemon.slots.find(&self.slot.to_string());
+                let name = open.as_ref().map(|open| open.slot.name.as_str());
+                Allowed::of_slot(&daemon.config(), name).allows(named)
+            }
+        }
+    }
+}
