@@ -5,6 +5,10 @@
 mod acp;
 mod anomalies;
 mod attach;
+#[cfg(target_os = "linux")]
+mod attacks;
+#[cfg(target_os = "linux")]
+mod authority;
 mod autopilot;
 mod bad_input;
 #[cfg(target_os = "linux")]
