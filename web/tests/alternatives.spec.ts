@@ -2,8 +2,7 @@
 
 import { mkdirSync } from "node:fs";
 
-import AxeBuilder from "@axe-core/playwright";
-
+import { faults } from "./faults";
 import { expect, test } from "./stage";
 
 const says = (text: string): string =>
@@ -52,8 +51,7 @@ test("two agents try a task, are compared, and one is kept", async ({ stage, boa
   await expect(table.getByRole("row", { name: /T-2/ })).toContainText("rehearsal, other");
   await expect(table.getByRole("row", { name: /T-2/ })).toContainText("check passed");
   await expect(table.getByRole("row", { name: /T-2/ })).toContainText("1 file");
-  const { violations } = await new AxeBuilder({ page: board }).analyze();
-  expect(violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html).join(" | ")}`)).toEqual([]);
+  expect(await faults(board)).toEqual([]);
   await board.screenshot({ path: "screenshots/alternatives-task.png" });
   await table.getByRole("link", { name: "Compare with T-2" }).click();
   const second = board.getByRole("region", { name: "T-2, attempt 1" });

@@ -1,14 +1,9 @@
 // The documentation on the page: read, searched, looked up, and reached from elsewhere.
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
+import { faults } from "./faults";
 import { expect, test } from "./stage";
-
-async function clean(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" | ")}`)).toEqual([]);
-}
 
 const title = (page: Page) => page.getByRole("heading", { level: 1 });
 const contents = (page: Page) => page.getByRole("navigation", { name: "Pages" });
@@ -66,11 +61,11 @@ test("an operation and a key are found by their names, by keys alone", async ({ 
   await expect(board).toHaveURL(/\/docs\/operation\/board_add$/);
   await expect(title(board)).toHaveText("board_add");
   await expect(found(board)).toHaveCount(0);
-  await clean(board);
+  expect(await faults(board)).toEqual([]);
 
   await search(board).fill("autopilot.max_agents");
   await expect(found(board).first()).toContainText("autopilot.max_agents");
-  await clean(board);
+  expect(await faults(board)).toEqual([]);
   await found(board).first().click();
   await expect(board).toHaveURL(/\/docs\/key\/autopilot\.max_agents$/);
   await expect(title(board)).toHaveText("autopilot.max_agents");
@@ -108,7 +103,7 @@ test("a page that is not there says so and leads to the list", async ({ stage, b
   await board.goto(`${await stage.address()}/docs/guides/nowhere`);
   await expect(title(board)).toHaveText("There is no such page");
   await expect(board.getByText("The documentation has no page guides/nowhere.")).toBeVisible();
-  await clean(board);
+  expect(await faults(board)).toEqual([]);
   await board.getByRole("link", { name: "all pages", exact: true }).click();
   await expect(title(board)).toHaveText("Documentation");
 });
@@ -160,7 +155,7 @@ test("at phone width the pages are behind a button, and tables scroll by themsel
   const wider = () =>
     board.evaluate(() => [document.documentElement, ...document.querySelectorAll(".view")].map((each) => each.scrollWidth - each.clientWidth));
   expect(await wider()).toEqual([0, 0]);
-  await clean(board);
+  expect(await faults(board)).toEqual([]);
   await board.screenshot({ path: "screenshots/docs-read-phone.png" });
 
   await board.getByText("Pages", { exact: true }).click();

@@ -1,9 +1,8 @@
 // The first view: who needs a person, who works on what, what was finished. What
 // waits is dealt with in place and by keys alone.
 
-import AxeBuilder from "@axe-core/playwright";
-
 import { manyAgents, playAgents } from "./agents";
+import { faults } from "./faults";
 import { expect, type Stage, test } from "./stage";
 
 const steps = (...lines: string[]) => ["rehearsal: 1", "startup: 0.1", "turns:", "  - steps:", ...lines].join("\n");
@@ -280,8 +279,7 @@ test("an agent that asks is answered on its card and in the list of runs", async
   await expect(card).toContainText("May it run make install?");
   const longCard = board.locator(".card-asks", { has: board.locator(`[data-task="${other}"]`) });
   await expect(longCard.getByRole("region", { name: /^All of Q-/ })).toHaveText(command);
-  const { violations } = await new AxeBuilder({ page: board }).analyze();
-  expect(violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html).join(" | ")}`)).toEqual([]);
+  expect(await faults(board)).toEqual([]);
   await board.screenshot({ path: "screenshots/board-asks.png" });
   await card.getByRole("button", { name: "Deny" }).click();
   await expect.poll(async () => (await open()).map(({ task }) => task)).toEqual([other]);
@@ -464,9 +462,7 @@ for (const { name, ...look } of LOOKS) {
     await stage.trade(page);
     await expect(page.locator('[data-group="needs"] .now-row')).toHaveCount(6);
     await page.locator('[data-kind="works"] .row-more').first().click();
-    const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ["violations"] });
-    const { violations } = await axe.analyze();
-    expect(violations.map(({ id, nodes }) => `${id} at ${nodes.map((node) => node.target).join(", ")}`)).toEqual([]);
+    expect(await faults(page)).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0);
     await context.close();
   });

@@ -4,8 +4,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-import { AxeBuilder } from "@axe-core/playwright";
-
+import { faults } from "./faults";
 import { expect, type Stage, test } from "./stage";
 
 /** An agent that writes something, asks, and does what a review says. */
@@ -267,8 +266,7 @@ test("two attempts at a task are compared, and one is kept", async ({ stage, boa
   const row = board.getByRole("region", { name: "Difference in lib/version.sh" }).locator("tr.beside");
   await expect(row.locator(".removed.code")).toContainText("echo 1");
   await expect(row.locator(".added.code")).toContainText("echo one");
-  const { violations } = await new AxeBuilder({ page: board }).analyze();
-  expect(violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html).join(" | ")}`)).toEqual([]);
+  expect(await faults(board)).toEqual([]);
   await board.screenshot({ path: "screenshots/review-compare.png" });
 
   await one!.getByRole("button", { name: "Keep this one" }).click();
@@ -459,8 +457,7 @@ for (const theme of ["light", "dark"] as const) {
       if (pressed !== split && width > 500) await page.keyboard.press("s");
       await expect(page.locator(".diff.split").first()).toBeVisible({ visible: split });
       await expect(page.locator(".hl-comment").first()).toBeVisible();
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      expect(violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html).join(" | ")}`)).toEqual([]);
+      expect(await faults(page, theme === "dark" ? "contrast" : "all")).toEqual([]);
       await page.screenshot({ path: `screenshots/review-${name}-${theme}.png` });
     }
   });
@@ -471,8 +468,7 @@ for (const theme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: theme });
     await stage.signIn(page);
     const faultless = async (name: string) => {
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      expect(violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html).join(" | ")}`)).toEqual([]);
+      expect(await faults(page, theme === "dark" ? "contrast" : "all")).toEqual([]);
       await page.screenshot({ path: `screenshots/review-${name}-${theme}.png` });
     };
     for (const [name, width] of [["wide", 1440], ["phone", 390]] as const) {

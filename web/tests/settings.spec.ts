@@ -3,21 +3,16 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 import jsqr from "jsqr";
 
+import { faults } from "./faults";
 import { expect, test } from "./stage";
 
 // A module of another kind: its function is its default, once or twice.
 const decode = (jsqr as unknown as { default?: typeof jsqr }).default ?? jsqr;
 
 const WRITTEN = "# Mine.\n[autopilot]\nmax_agents = 2 # not more\n";
-
-async function clean(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" | ")}`)).toEqual([]);
-}
 
 async function fits(page: Page): Promise<void> {
   const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
@@ -39,7 +34,7 @@ test("a bad value is refused in place, a good one is in force, and undo brings t
   await expect(agents).toHaveAttribute("aria-invalid", "true");
   expect(readFileSync(config_file, "utf8")).toBe(WRITTEN);
   await board.screenshot({ path: "screenshots/settings-refused.png" });
-  await clean(board);
+  expect(await faults(board)).toEqual([]);
 
   await agents.fill("7");
   await agents.press("Enter");
@@ -102,7 +97,7 @@ test("your rules come first, and what would happen is shown part by part", async
   await expect(parts.getByRole("listitem")).toHaveCount(2);
   await expect(parts.getByRole("listitem").first()).toContainText(/allow.*cargo test --all.*by P-1/);
   await expect(parts.getByRole("listitem").last()).toContainText("git push --force");
-  await clean(board);
+  expect(await faults(board)).toEqual([]);
   await board.screenshot({ path: "screenshots/permissions-what-if.png" });
   await yours.getByRole("button", { name: "Remove P-1" }).click();
   await expect(yours.getByText("None yet.")).toBeVisible();
@@ -147,7 +142,7 @@ test("a server is added, refused with a reason, removed and brought back", async
   await sheet.getByLabel("Command").fill(process.execPath);
   await sheet.getByRole("button", { name: "Add" }).click();
   await expect(sheet.getByRole("alert")).toContainText("separates it from the tool");
-  await clean(board);
+  expect(await faults(board)).toEqual([]);
   await board.screenshot({ path: "screenshots/tools-add.png" });
   await sheet.getByLabel("Name", { exact: true }).fill("sums");
   await sheet.getByLabel("Arguments, one on each line").fill(join(process.cwd(), "tests/mcp-server.mjs"));
@@ -189,7 +184,7 @@ test("a token is shown once, and a phone is paired by a code that works", async 
   await sheet.getByLabel("Address the phone uses").fill(address);
   const code = sheet.getByRole("img", { name: "QR code that signs a device in" });
   await expect(code).toBeVisible();
-  await clean(board);
+  expect(await faults(board)).toEqual([]);
   await board.screenshot({ path: "screenshots/access-pair.png" });
   const link = await read(board);
   expect(link.startsWith(`${address}/login#`)).toBe(true);
@@ -216,7 +211,7 @@ for (const look of [
       await board.goto(`${address}/${path}`);
       await expect(board.getByRole("heading", { level: 1 })).toBeVisible();
       await expect(board.locator(".lines")).toHaveCount(0);
-      await clean(board);
+      expect(await faults(board)).toEqual([]);
       await fits(board);
       await board.screenshot({ path: `screenshots/${path.replace("/", "-")}-${look.name}.png`, fullPage: true });
     }

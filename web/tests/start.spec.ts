@@ -4,9 +4,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
+import { faults } from "./faults";
 import { expect, type Stage, test } from "./stage";
 
 const column = (name: string) => `.column[data-column="${name}"]`;
@@ -15,9 +15,7 @@ const column = (name: string) => `.column[data-column="${name}"]`;
 async function inOrder(page: Page, name: string): Promise<void> {
   mkdirSync("screenshots", { recursive: true });
   await page.screenshot({ path: `screenshots/${name}.png` });
-  const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ["violations"] });
-  const { violations } = await axe.analyze();
-  expect(violations.map((found) => `${found.id}: ${found.nodes.map((node) => node.target)}`)).toEqual([]);
+  expect(await faults(page)).toEqual([]);
 }
 
 const status = async (stage: Stage, task: string) => (await stage.call("board_show", { task })).task.status;
