@@ -1,9 +1,8 @@
 //! What a person has accepted of each server: the manifest of its tools as it
 //! was when they were first seen, or when it was accepted again.
 //!
-//! A pin covers everything a model reads of a tool and everything that decides
-//! how it is treated: name, title, description, both schemas, annotations. A tool
-//! that differs from its pin, or that a pinned server did not have, is held: it
+//! A pin covers the whole manifest, because the whole manifest is handed on: a client
+//! may show a model anything of it, `_meta` and icons included. A tool that differs from its pin, or that a pinned server did not have, is held: it
 //! is listed, and cannot be called until a person accepts it.
 
 use std::collections::BTreeMap;
@@ -13,7 +12,7 @@ use std::path::{Path, PathBuf};
 use missiond_os::files::{create_private_dir, open_private_lock, replace_private};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::config::{ServerName, fingerprint, stamp_of};
 use crate::error::HubError;
@@ -179,7 +178,8 @@ impl Pins {
 /// The fingerprint of a tool's manifest.
 #[must_use]
 pub(crate) fn digest(tool: &Value) -> String {
-    let mut covered = Map::new();
+    let mut covered = tool.as_object().cloned().unwrap_or_default();
+    // Absent is the same as null, and was so in pins that covered these six alone.
     for key in [
         "name",
         "title",
@@ -188,10 +188,7 @@ pub(crate) fn digest(tool: &Value) -> String {
         "outputSchema",
         "annotations",
     ] {
-        covered.insert(
-            key.to_owned(),
-            tool.get(key).cloned().unwrap_or(Value::Null),
-        );
+        covered.entry(key).or_insert(Value::Null);
     }
     let mut text = String::new();
     canonical(&Value::Object(covered), &mut text);
@@ -287,21 +284,29 @@ mod tests {
     }
 
     #[test]
-    fn a_pin_covers_what_a_model_reads_and_what_decides() {
+    fn a_pin_covers_the_whole_manifest() {
         let tool = json!({"name": "a", "description": "d", "inputSchema": {"a": 1, "b": [1, {}]}, "annotations": {"readOnlyHint": true}, "_meta": {"x": 1}});
-        let same: Value = serde_json::from_str(r#"{"annotations":{"readOnlyHint":true},"inputSchema":{"b":[1,{}],"a":1},"description":"d","name":"a"}"#).unwrap();
+        let same: Value = serde_json::from_str(r#"{"_meta":{"x":1},"annotations":{"readOnlyHint":true},"inputSchema":{"b":[1,{}],"a":1},"description":"d","name":"a"}"#).unwrap();
         assert_eq!(digest(&tool), digest(&same));
         for (path, value) in [
             ("/description", json!("d ")),
             ("/inputSchema/b/1", json!({"description": "<IMPORTANT>"})),
             ("/annotations/readOnlyHint", json!(false)),
+            ("/_meta/x", json!("<IMPORTANT>")),
         ] {
             let mut changed = tool.clone();
             *changed.pointer_mut(path).unwrap() = value;
             assert_ne!(digest(&tool), digest(&changed), "{path}");
         }
-        let mut titled = tool.clone();
-        titled["title"] = json!("t");
-        assert_ne!(digest(&tool), digest(&titled));
+        for (key, value) in [
+            ("title", json!("t")),
+            ("icons", json!([{"src": "https://elsewhere.example/x.svg"}])),
+            ("execution", json!({"taskSupport": "required"})),
+            ("anything", json!("else")),
+        ] {
+            let mut changed = tool.clone();
+            changed[key] = value;
+            assert_ne!(digest(&tool), digest(&changed), "{key}");
+        }
     }
 }
