@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use missiond_core::Timestamp;
+use missiond_core::{Timestamp, is_deceptive};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
@@ -72,12 +72,12 @@ fn wanted() -> bool {
     !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Text from elsewhere, made safe to print: control characters would let a
-/// stored event move the cursor or worse.
+/// Text from elsewhere, made safe to print: a stored event could move the cursor, or
+/// turn round the order in which its letters are read.
 pub fn printable(text: &str) -> String {
     text.chars()
         .map(|c| {
-            if c.is_control() {
+            if is_deceptive(c) {
                 char::REPLACEMENT_CHARACTER
             } else {
                 c

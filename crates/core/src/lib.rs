@@ -84,7 +84,7 @@ pub use question::{
     AnswerText, InvalidQuestionRef, PermissionAsked, Question, QuestionNumber, QuestionOrigin,
     QuestionRef,
 };
-pub use quoted::{excerpt, one_line};
+pub use quoted::{excerpt, is_deceptive, one_line};
 pub use slot_name::{InvalidSlotName, SlotName};
 pub use symbol_kind::{InvalidSymbolKind, SymbolKind};
 pub use trace::{InvalidTraceId, SpanId, TraceContext, TraceId};

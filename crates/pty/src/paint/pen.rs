@@ -3,10 +3,15 @@
 use std::fmt::Write;
 
 use alacritty_terminal::term::cell::{Cell, Flags, Hyperlink};
+use missiond_core::is_deceptive;
 
 use crate::cell_style::CellStyle;
 
 const LONGEST_LINK: usize = 2048;
+
+/// Links that open a page or a letter. Others start programs of the person's own
+/// machine, or read its files, at a click on words that the agent chose.
+const SCHEMES: [&str; 3] = ["http", "https", "mailto"];
 
 /// How the other terminal writes at the moment.
 #[derive(Debug, Default)]
@@ -33,7 +38,7 @@ impl Pen {
         }
         out.push(cell.c);
         let marks = cell.zerowidth().unwrap_or_default();
-        out.extend(marks.iter().filter(|mark| !mark.is_control()));
+        out.extend(marks.iter().filter(|mark| !is_deceptive(**mark)));
         let wide = cell.flags.contains(Flags::WIDE_CHAR);
         match cell.c {
             // Arrows, symbols and dingbats may be drawn as pictures two columns
@@ -68,11 +73,15 @@ impl Pen {
 
 /// A text without anything a terminal would act on.
 pub(super) fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
+    text.chars().filter(|c| !is_deceptive(*c)).collect()
 }
 
 fn is_safe(link: &Hyperlink) -> bool {
     let graphic = |text: &str| text.bytes().all(|b| b.is_ascii_graphic());
     let short = link.uri().len() <= LONGEST_LINK && link.id().len() <= 256;
-    short && graphic(link.uri()) && graphic(link.id()) && !link.id().contains([':', ';'])
+    let scheme = link.uri().split_once(':').map_or("", |(scheme, _)| scheme);
+    let opens_a_page = SCHEMES
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(scheme));
+    short && opens_a_page && graphic(link.uri()) && graphic(link.id()) && !link.id().contains([':', ';'])
 }

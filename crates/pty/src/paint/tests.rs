@@ -158,6 +158,27 @@ fn nothing_the_program_asks_or_orders_reaches_the_other_terminal() {
 }
 
 #[test]
+fn links_that_open_no_page_and_signs_that_turn_letters_round_stay_behind() {
+    let mut pair = Pair::new(SIZE, Keys::NotSent);
+    for uri in [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "ssh://x",
+        "x-scheme:y",
+        "nothing",
+    ] {
+        pair.program_writes(format!("\x1b]8;;{uri}\x1b\\x\x1b]8;;\x1b\\").as_bytes());
+    }
+    pair.program_writes("rm\u{202e}\u{e0041} e\u{301}".as_bytes());
+    let painted = pair.paint();
+    assert!(painted.contains("rm") && painted.contains("e\u{301}"));
+    assert!(!painted.contains(['\u{202e}', '\u{e0041}']));
+    assert!(!painted.contains("\x1b]8;id="), "{painted:?}");
+    pair.program_writes(b"\x1b]8;;HTTPS://example.org/\x1b\\y\x1b]8;;\x1b\\");
+    assert!(pair.paint().contains("HTTPS://example.org/"));
+}
+
+#[test]
 fn the_bell_rings_once() {
     let mut pair = Pair::new(SIZE, Keys::Sent);
     pair.program_writes(b"x");

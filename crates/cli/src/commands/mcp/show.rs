@@ -8,6 +8,7 @@ use missiond_api::operations::tools::{
     McpFailure, McpPromptListResult, McpServer, McpServerControlResult, McpServerState,
     McpToolListResult,
 };
+use missiond_core::is_deceptive;
 use serde_json::Value;
 
 use crate::output::Output;
@@ -189,6 +190,6 @@ fn state(state: McpServerState) -> &'static str {
 
 fn clean(text: &str) -> String {
     text.chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+        .filter(|c| !is_deceptive(*c) || matches!(c, '\n' | '\t'))
         .collect()
 }
