@@ -330,6 +330,51 @@ fn old_output_is_deleted_and_whoever_asks_for_it_is_told() {
 }
 
 #[test]
+fn recordings_of_closed_slots_go_when_all_take_too_much_and_those_of_open_ones_stay() {
+    let home = TestHome::started();
+    let script = "head -c 3000000 /dev/zero | tr '\\0' x; echo; echo done; sleep 1000";
+    let names = ["open", "first", "second"];
+    let recordings = names.map(|name| {
+        let slot = spawn(&home, name, script);
+        wait_for_text(&home, name, "done");
+        (
+            slot["slot"].as_str().unwrap().to_owned(),
+            PathBuf::from(slot["program"]["recording"].as_str().unwrap()),
+        )
+    });
+    home.json(&["slot", "kill", "first"]);
+    home.json(&["slot", "kill", "second"]);
+    home.kill();
+    home.write_config("[recording]\nkeep_total_mb = 8\n");
+    home.start();
+    let [(_, open), (first, oldest), (second, newer)] = &recordings;
+    wait_for("the oldest to be deleted", || !oldest.exists());
+    assert!(text_of(&screen(&home, second)).contains("done"));
+    let (_, said) = home.failure(&["slot", "screenshot", first, "--format", "svg"]);
+    assert!(said.contains("its recording is gone"), "{said}");
+    assert!(open.exists() && newer.exists());
+    assert!(text_of(&screen(&home, "open")).contains("done"));
+}
+
+#[test]
+fn no_more_slots_are_open_than_may_be() {
+    let home = TestHome::with_config("max_slots = 2\n");
+    home.start();
+    for name in ["one", "two"] {
+        spawn(&home, name, "sleep 1000");
+    }
+    let (_, said) = home.failure(&["slot", "spawn", "--name", "three", "--", "sleep", "1000"]);
+    assert!(
+        said.contains("2 slots are open") && said.contains("`max_slots`"),
+        "{said}"
+    );
+    home.json(&["slot", "kill", "one"]);
+    spawn(&home, "three", "sleep 1000");
+    home.json(&["config", "set", "max_slots", "3"]);
+    spawn(&home, "four", "sleep 1000");
+}
+
+#[test]
 fn what_a_program_set_once_and_long_ago_is_still_known_after_a_restart() {
     let home = TestHome::started();
     // Bracketed paste and a title, then more output than is drawn again.
@@ -384,6 +429,33 @@ fn a_program_that_asks_what_its_terminal_is_is_answered_without_a_daemon_and_onc
     wait_for_text(&home, "asks", "answered");
     let path = PathBuf::from(slot["program"]["recording"].as_str().unwrap());
     assert_eq!(inputs(&path), ["\x1b[?6c"]);
+}
+
+#[test]
+fn a_host_that_waits_for_a_daemon_ends_when_it_is_told_to_and_its_record_tells_the_next() {
+    let home = TestHome::started();
+    let slot = spawn(
+        &home,
+        "over",
+        "until [ -e go ]; do sleep 0.02; done; exit 3",
+    );
+    let host = record_of(&home, &slot).host_pid;
+    home.kill();
+    std::fs::write(home.path().join("go"), "").unwrap();
+    wait_for("the exit to be on record", || {
+        record_of(&home, &slot).exited.is_some()
+    });
+    let pid = rustix::process::Pid::from_raw(host.cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    wait_for("the host to end", || !process_exists(host));
+    home.start();
+    wait_until_closed(&home);
+    let events = home.events();
+    let closed = events.iter().rfind(|e| e["event"]["type"] == "slot_closed");
+    assert_eq!(
+        closed.unwrap()["event"]["reason"],
+        "the program ended with status 3"
+    );
 }
 
 #[cfg(target_os = "linux")]

@@ -162,6 +162,11 @@ section! {
         /// Size of all files of one slot's recording, in MB; the oldest file is deleted
         /// when a new one is begun. For slots started afterwards.
         restart keep_mb: u64 = 1024, in 2..=1_000_000;
+        /// Size of the recordings of all slots, in MB; those of the slots that were closed
+        /// first are deleted first, those of open slots never.
+        live keep_total_mb: u64 = 51_200, in 1..=100_000_000;
+        /// Days after which the recording of a closed slot is deleted; 0 means never.
+        live keep_days: u32 = 0, in 0..=36_500;
     }
 }
 

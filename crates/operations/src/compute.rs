@@ -341,7 +341,7 @@ pub(super) async fn last_session(
     match call.daemon.slots.last_screen(&slot).await {
         Some((session, offset)) => Ok((slot, session, offset)),
         None => Err(not_found(format!(
-            "the slot {} is closed, and its recording cannot be read",
+            "the slot {} is closed, and its recording is gone or cannot be read",
             slot.name
         ))),
     }

@@ -124,7 +124,7 @@ pub enum CastError {
     Event { line: u64, why: String },
     #[error("line {line} is longer than {MAX_LINE} bytes")]
     TooLong { line: u64 },
-    #[error("there is no recording at {0}")]
+    #[error("there is no recording at {0}: it was never made, or deleted because it was old")]
     Missing(String),
 }
 

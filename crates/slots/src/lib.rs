@@ -19,10 +19,11 @@ mod hosts;
 mod live;
 mod manifests;
 mod rebuild;
+mod retention;
 mod typing;
 mod viewers;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::iter;
 use std::path::{Path, PathBuf};
@@ -88,6 +89,8 @@ pub enum SlotsError {
     Invalid(String),
     #[error("a slot named {0} is already open: choose another name, or leave it out")]
     NameTaken(String),
+    #[error("{0} slots are open, and more may not be (`max_slots`): `mission slot kill` ends one")]
+    TooMany(usize),
     #[error(transparent)]
     Launch(#[from] host::LaunchError),
     #[error(transparent)]
@@ -105,6 +108,7 @@ impl SlotsError {
                 ErrorCode::InvalidParams
             }
             Self::NameTaken(_) => ErrorCode::Conflict,
+            Self::TooMany(_) => ErrorCode::Busy,
             Self::Launch(_) => ErrorCode::Internal,
             Self::Store(error) => error.code(),
             Self::Timeline(error) => error.code(),
@@ -141,6 +145,8 @@ struct Context {
     manifests: Manifests,
     open: Mutex<HashMap<SlotId, OpenSlot>>,
     hosts: Mutex<hosts::Hosts>,
+    /// Slots whose program is being started.
+    starting: Mutex<HashSet<SlotId>>,
     /// A slot was opened.
     opened: Notify,
     anomalies: AnomaliesConfig,
@@ -214,6 +220,7 @@ impl Slots {
             manifests,
             open: Mutex::default(),
             hosts: Mutex::default(),
+            starting: Mutex::default(),
             opened: Notify::new(),
             anomalies,
             config,
@@ -237,6 +244,12 @@ impl Slots {
         let watched = Arc::clone(context);
         self.tasks.spawn_restarting("manifest watch", move || {
             watch_manifests(Arc::clone(&watched))
+        });
+        let swept = Arc::clone(context);
+        self.tasks.spawn_restarting("recording retention", move || {
+            let (home, config) = (swept.home.clone(), swept.config.clone());
+            let open = Arc::clone(&swept);
+            retention::run(home, config, move || open.recorded_now())
         });
         let records = HostFiles::records(&context.home.slots_dir()).map_err(SlotsError::Records)?;
         for record in &records {
@@ -280,6 +293,7 @@ impl Slots {
         let context = &self.context;
         context.reload_manifests(trace).await;
         let spec = context.launch_spec(new)?;
+        let _starting = Starting::one_more(context, spec.slot)?;
         let name = spec.name.clone();
         let taken = context
             .db
@@ -470,6 +484,15 @@ impl Context {
         self.open.lock()
     }
 
+    /// Slots that write to a recording, or may at any moment.
+    fn recorded_now(&self) -> io::Result<HashSet<SlotId>> {
+        let mut recorded = self.starting.lock().clone();
+        recorded.extend(self.open().keys());
+        let hosted = HostFiles::records(&self.home.slots_dir())?;
+        recorded.extend(hosted.iter().map(|record| record.slot));
+        Ok(recorded)
+    }
+
     /// One that the configuration names is always there.
     fn kind_of(&self, name: &str) -> SlotKind {
         let named = self
@@ -628,6 +651,32 @@ impl Context {
         let known = file.filter(|name| self.manifests.get(name).is_some());
         let engine = known.unwrap_or(GENERIC).parse();
         engine.unwrap_or(CliEngine::Claude)
+    }
+}
+
+/// A slot that counts as open before it is, until this is dropped.
+struct Starting<'c> {
+    context: &'c Context,
+    slot: SlotId,
+}
+
+impl<'c> Starting<'c> {
+    fn one_more(context: &'c Context, slot: SlotId) -> Result<Self, SlotsError> {
+        let limit = context.config.borrow().max_slots as usize;
+        let mut starting = context.starting.lock();
+        let open = context.open().len() + starting.len();
+        if open >= limit {
+            return Err(SlotsError::TooMany(open));
+        }
+        starting.insert(slot);
+        drop(starting);
+        Ok(Self { context, slot })
+    }
+}
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        self.context.starting.lock().remove(&self.slot);
     }
 }
 

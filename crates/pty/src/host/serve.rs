@@ -311,6 +311,10 @@ impl Host {
                 tree::descendants(self.record.program_pid);
             }
             HostEvent::Terminate => {
+                if let Phase::Ended { until } = &mut self.phase {
+                    // It only waits for a daemon, and the record will tell that one.
+                    *until = Instant::now();
+                }
                 self.cancel_handoff();
                 self.begin_end(LEFTOVER_GRACE);
             }

@@ -83,5 +83,9 @@ fn is_safe(link: &Hyperlink) -> bool {
     let opens_a_page = SCHEMES
         .iter()
         .any(|known| known.eq_ignore_ascii_case(scheme));
-    short && opens_a_page && graphic(link.uri()) && graphic(link.id()) && !link.id().contains([':', ';'])
+    short
+        && opens_a_page
+        && graphic(link.uri())
+        && graphic(link.id())
+        && !link.id().contains([':', ';'])
 }

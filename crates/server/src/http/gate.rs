@@ -182,7 +182,10 @@ mod tests {
             assert!(!passes("/", &[("host", host)]), "{host}");
         }
         assert!(!passes("/", &[]));
-        assert!(!passes("/", &[("host", "localhost"), ("host", "localhost")]));
+        assert!(!passes(
+            "/",
+            &[("host", "localhost"), ("host", "localhost")]
+        ));
     }
 
     #[test]

@@ -1,0 +1,226 @@
+//! How much of what closed slots showed is kept: `recording.keep_total_mb` and
+//! `recording.keep_days`. The recordings of open slots count and stay; of the others
+//! those that ended first are deleted first, each slot's whole.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use missiond_api::Home;
+use missiond_config::{Config, RecordingConfig};
+use missiond_core::SlotId;
+use missiond_runtime::blocking;
+use tokio::sync::watch;
+
+/// Between two looks at the folder.
+const PAUSE: Duration = Duration::from_secs(600);
+
+/// Deletes what is too much now and then. `open` tells the slots that write to a
+/// recording, or may at any moment.
+pub(super) async fn run(
+    home: Home,
+    config: watch::Receiver<Arc<Config>>,
+    open: impl Fn() -> io::Result<HashSet<SlotId>>,
+) {
+    loop {
+        let limits = Limits::of(&config.borrow().recording);
+        let folder = home.recordings_dir();
+        // The files first: a slot that opens afterwards has none among them.
+        let listed = blocking(move || recordings(&folder)).await;
+        let swept = match (listed, open()) {
+            (Ok(listed), Ok(open)) => {
+                let surplus = surplus(listed, &open, &limits, SystemTime::now());
+                blocking(move || delete(&surplus)).await
+            }
+            (Err(error), _) | (_, Err(error)) => Err(error),
+        };
+        match swept {
+            Ok(0) => {}
+            Ok(bytes) => tracing::info!(bytes, "old recordings deleted"),
+            Err(error) => tracing::warn!(%error, "old recordings not deleted"),
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Limits {
+    bytes: u64,
+    age: Option<Duration>,
+}
+
+impl Limits {
+    fn of(config: &RecordingConfig) -> Self {
+        let days = u64::from(config.keep_days);
+        Self {
+            bytes: config.keep_total_mb << 20,
+            age: (days > 0).then(|| Duration::from_secs(days * 24 * 60 * 60)),
+        }
+    }
+}
+
+/// All files of what one slot showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct SlotRecording {
+    slot: SlotId,
+    files: Vec<PathBuf>,
+    bytes: u64,
+    /// When something was last written.
+    ended: SystemTime,
+}
+
+fn recordings(folder: &Path) -> io::Result<Vec<SlotRecording>> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let Some(slot) = slot_of(&entry.file_name().to_string_lossy()) else {
+            continue;
+        };
+        let about = match entry.metadata() {
+            Ok(about) if about.is_file() => about,
+            Ok(_) => continue,
+            // Its host has deleted it this moment.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        let recording = found.entry(slot).or_insert_with(|| SlotRecording {
+            slot,
+            files: Vec::new(),
+            bytes: 0,
+            ended: SystemTime::UNIX_EPOCH,
+        });
+        recording.files.push(entry.path());
+        recording.bytes += about.len();
+        recording.ended = recording.ended.max(about.modified()?);
+    }
+    Ok(found.into_values().collect())
+}
+
+/// `SLOT.cast`, a later file of it `SLOT.2.cast`, those of a program that followed in the
+/// slot `SLOT-2.cast` and `SLOT-2.2.cast`, and what draws the last screen, `SLOT.screen`.
+fn slot_of(name: &str) -> Option<SlotId> {
+    let (stem, kind) = name.split_once('.')?;
+    let kind = kind.rsplit('.').next();
+    kind.filter(|kind| ["cast", "screen"].contains(kind))?;
+    let whole = stem.parse().ok();
+    whole.or_else(|| stem.rsplit_once('-')?.0.parse().ok())
+}
+
+fn surplus(
+    mut recordings: Vec<SlotRecording>,
+    open: &HashSet<SlotId>,
+    limits: &Limits,
+    now: SystemTime,
+) -> Vec<SlotRecording> {
+    let mut bytes: u64 = recordings.iter().map(|recording| recording.bytes).sum();
+    recordings.retain(|recording| !open.contains(&recording.slot));
+    recordings.sort_by_key(|recording| (recording.ended, recording.slot));
+    let mut surplus = Vec::new();
+    for recording in recordings {
+        let age = now.duration_since(recording.ended).unwrap_or_default();
+        if bytes > limits.bytes || limits.age.is_some_and(|oldest| age > oldest) {
+            bytes -= recording.bytes;
+            surplus.push(recording);
+        }
+    }
+    surplus
+}
+
+/// How many bytes went.
+fn delete(surplus: &[SlotRecording]) -> io::Result<u64> {
+    let mut bytes = 0;
+    for recording in surplus {
+        for file in &recording.files {
+            match std::fs::remove_file(file) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        bytes += recording.bytes;
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(folder: &Path, name: &str, bytes: usize, ended: SystemTime) {
+        let path = folder.join(name);
+        std::fs::write(&path, vec![b'x'; bytes]).unwrap();
+        let file = std::fs::File::options().append(true).open(path).unwrap();
+        file.set_modified(ended).unwrap();
+    }
+
+    #[test]
+    fn the_oldest_of_closed_slots_go_until_the_rest_has_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let ids: Vec<_> = (0..4).map(|_| SlotId::generate()).collect();
+        let day = Duration::from_secs(24 * 60 * 60);
+        let now = SystemTime::now();
+        let days_ago = |days: u32| now - day * days;
+        write(folder.path(), &format!("{}.cast", ids[0]), 100, days_ago(9));
+        write(
+            folder.path(),
+            &format!("{}.2.cast", ids[0]),
+            100,
+            days_ago(5),
+        );
+        write(
+            folder.path(),
+            &format!("{}-2.cast", ids[0]),
+            50,
+            days_ago(4),
+        );
+        write(
+            folder.path(),
+            &format!("{}-2.screen", ids[0]),
+            50,
+            days_ago(4),
+        );
+        write(folder.path(), &format!("{}.cast", ids[1]), 100, days_ago(3));
+        write(folder.path(), &format!("{}.cast", ids[2]), 100, days_ago(2));
+        write(folder.path(), &format!("{}.cast", ids[3]), 100, days_ago(8));
+        write(folder.path(), "notes.txt", 100, days_ago(99));
+        let open = HashSet::from([ids[3]]);
+        let deleted = |bytes, age: Option<u32>| {
+            let limits = Limits {
+                bytes,
+                age: age.map(|days| day * days),
+            };
+            let listed = recordings(folder.path()).unwrap();
+            let surplus = surplus(listed, &open, &limits, now);
+            surplus.iter().map(|r| r.slot).collect::<Vec<_>>()
+        };
+        assert_eq!(deleted(600, None), []);
+        assert_eq!(deleted(599, None), [ids[0]]);
+        assert_eq!(deleted(299, None), [ids[0], ids[1]]);
+        // What is open is never deleted, however little room there is.
+        assert_eq!(deleted(0, None), [ids[0], ids[1], ids[2]]);
+        assert_eq!(deleted(600, Some(3)), [ids[0]]);
+
+        let listed = recordings(folder.path()).unwrap();
+        let limits = Limits {
+            bytes: 299,
+            age: None,
+        };
+        let gone = surplus(listed, &open, &limits, now);
+        assert_eq!(delete(&gone).unwrap(), 400);
+        assert_eq!(delete(&gone).unwrap(), 400, "twice is once");
+        let mut left: Vec<_> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        let mut kept = vec![
+            format!("{}.cast", ids[2]),
+            format!("{}.cast", ids[3]),
+            "notes.txt".to_owned(),
+        ];
+        kept.sort();
+        assert_eq!(left, kept);
+    }
+}
