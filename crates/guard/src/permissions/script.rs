@@ -1,6 +1,9 @@
 //! What a line for a shell would do, as rules look at it: generously for those that
 //! deny or ask. Every program it runs, in every spelling, and every path it names.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use super::command;
 use super::path::{PathBase, PathPattern};
 use super::pattern::Pattern;
@@ -159,7 +162,9 @@ const LAUNCHERS: &str = "tmux screen expect ssh su docker podman nerdctl kubectl
     machinectl lxc vagrant ansible salt chrt taskset at batch crontab git";
 
 fn is_launcher(program: &str) -> bool {
-    LAUNCHERS.split_whitespace().any(|known| known == program)
+    static NAMES: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| LAUNCHERS.split_whitespace().collect());
+    NAMES.contains(program)
 }
 
 /// Compared with what is known, with what is not left out, and as what it may launch.

@@ -129,8 +129,9 @@ fn meets(value: &[Atom], pattern: &[Glob], open: Wild) -> bool {
     let mut reached = vec![false; pattern.len() + 1];
     reached[0] = true;
     close_over_stars(&mut reached, pattern);
+    let mut next = vec![false; pattern.len() + 1];
     for atom in value {
-        let mut next = vec![false; pattern.len() + 1];
+        next.fill(false);
         let many = match atom {
             Atom::Any | Atom::Below | Atom::Name => open == Wild::All,
             Atom::Star => true,
@@ -166,7 +167,11 @@ fn meets(value: &[Atom], pattern: &[Glob], open: Wild) -> bool {
             }
         }
         close_over_stars(&mut next, pattern);
-        reached = next;
+        std::mem::swap(&mut reached, &mut next);
+        // Most rules are about other commands, and that shows in the first letters.
+        if !reached.contains(&true) {
+            return false;
+        }
     }
     reached[pattern.len()]
 }
