@@ -14,6 +14,7 @@ mod bad_input;
 #[cfg(target_os = "linux")]
 mod bench;
 mod board;
+mod canary;
 mod code;
 mod command_line;
 mod commander;
