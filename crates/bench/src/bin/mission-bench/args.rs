@@ -77,6 +77,19 @@ pub(crate) enum BenchCommand {
         #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         conversations: u32,
     },
+    /// How fast and how well secrets are found, beside gitleaks where it is installed, and how
+    /// long a decision about a permission takes.
+    Guard {
+        /// Megabytes of each sort of text; twice as many are scanned too.
+        #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1_024))]
+        megabytes: u32,
+        /// Secrets of the corpus; four harmless samples come with each.
+        #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+        secrets: u32,
+        /// Decisions about one command.
+        #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
+        decisions: u32,
+    },
     /// Calls per second and latency of a no-op through the socket.
     Ipc {
         #[arg(long, default_value_t = 20_000)]

@@ -9,6 +9,7 @@ mod code;
 mod context;
 mod control;
 mod dispatch;
+mod guard;
 mod ipc;
 mod journal;
 mod kb;
@@ -87,6 +88,18 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         }
         BenchCommand::Control { quick } => {
             control::run(terminal::Scale::of(quick), &mission, output)?
+        }
+        BenchCommand::Guard {
+            megabytes,
+            secrets,
+            decisions,
+        } => {
+            let size = guard::Size {
+                megabytes: megabytes as usize,
+                secrets: secrets as usize,
+                decisions: decisions as usize,
+            };
+            guard::run(size, output)?
         }
         BenchCommand::Ipc { calls } => ipc::run(calls, &mission, output)?,
         BenchCommand::Journal { records, quick } => {
