@@ -344,6 +344,10 @@ fn recordings_of_closed_slots_go_when_all_take_too_much_and_those_of_open_ones_s
     });
     home.json(&["slot", "kill", "first"]);
     home.json(&["slot", "kill", "second"]);
+    wait_for("their hosts to have ended", || {
+        let records = HostFiles::records(&home.home().slots_dir()).unwrap();
+        records.len() == 1
+    });
     home.kill();
     home.write_config("[recording]\nkeep_total_mb = 8\n");
     home.start();

@@ -245,12 +245,6 @@ impl Slots {
         self.tasks.spawn_restarting("manifest watch", move || {
             watch_manifests(Arc::clone(&watched))
         });
-        let swept = Arc::clone(context);
-        self.tasks.spawn_restarting("recording retention", move || {
-            let (home, config) = (swept.home.clone(), swept.config.clone());
-            let open = Arc::clone(&swept);
-            retention::run(home, config, move || open.recorded_now())
-        });
         let records = HostFiles::records(&context.home.slots_dir()).map_err(SlotsError::Records)?;
         for record in &records {
             let id = record.slot;
@@ -285,6 +279,12 @@ impl Slots {
                 )
                 .await?;
         }
+        let swept = Arc::clone(context);
+        self.tasks.spawn_restarting("recording retention", move || {
+            let (home, config) = (swept.home.clone(), swept.config.clone());
+            let open = Arc::clone(&swept);
+            retention::run(home, config, move || open.recorded_now())
+        });
         Ok(())
     }
 

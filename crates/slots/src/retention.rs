@@ -67,7 +67,7 @@ struct SlotRecording {
     slot: SlotId,
     files: Vec<PathBuf>,
     bytes: u64,
-    /// When something was last written.
+    /// When something was last shown.
     ended: SystemTime,
 }
 
@@ -93,7 +93,10 @@ fn recordings(folder: &Path) -> io::Result<Vec<SlotRecording>> {
         });
         recording.files.push(entry.path());
         recording.bytes += about.len();
-        recording.ended = recording.ended.max(about.modified()?);
+        // What draws the last screen may be written long after it.
+        if entry.path().extension().is_some_and(|kind| kind == "cast") {
+            recording.ended = recording.ended.max(about.modified()?);
+        }
     }
     Ok(found.into_values().collect())
 }
