@@ -9,6 +9,9 @@ use missiond_secrets::{Detector, corpus};
 use crate::harness::{TestHome, wait_for};
 use crate::slots::spawn;
 
+/// What is remembered begins with it.
+const SENTENCE: &str = "the harbor says ";
+
 /// Eight by each of seven ways; typing takes its time.
 const WENT_IN: usize = 7 * 8 + 2;
 
@@ -26,10 +29,14 @@ fn canaries() -> Vec<Canary> {
             let text = sample.text.trim_end().to_owned();
             let secret = sample.text[sample.secret?].to_owned();
             let plain = text.bytes().all(|byte| (b' '..0x7f).contains(&byte));
-            let found = detector.scan(sample.text.as_bytes());
-            // What is not found is the business of the corpus test, which allows two in a hundred.
-            let known =
-                found.len() == 1 && sample.text[found[0].start..found[0].end].ends_with(&secret);
+            // What is not found is the business of the corpus test, which allows two in a
+            // hundred; and what is a secret only on a line of its own, as in `.pgpass`, is
+            // none in the sentences that come here.
+            let is_found = |text: &str| {
+                let found = detector.scan(text.as_bytes());
+                found.len() == 1 && text[found[0].start..found[0].end].ends_with(&secret)
+            };
+            let known = is_found(&sample.text) && is_found(&format!("{SENTENCE}{text}"));
             (plain && known && secret.len() >= 10).then_some(Canary { text, secret })
         })
         .take(WENT_IN)
@@ -106,11 +113,7 @@ fn no_secret_that_came_in_is_in_any_file() {
     }
 
     for canary in next() {
-        home.json(&[
-            "kb",
-            "remember",
-            &format!("the harbor says {}", canary.text),
-        ]);
+        home.json(&["kb", "remember", &format!("{SENTENCE}{}", canary.text)]);
     }
     for canary in next() {
         home.json(&["timeline", "note", &canary.text]);
