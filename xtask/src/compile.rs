@@ -49,8 +49,11 @@ impl LintingCargo {
             // Whoever sets it would get other lints, and all crates anew.
             .env_remove("CLIPPY_ARGS");
         if std::env::var_os("CI").is_some() {
-            // What is built once is not built the second time for which that is kept.
-            command.env("CARGO_INCREMENTAL", "0");
+            // What is built once is not built the second time for which that is kept,
+            // and nobody opens a debugger: a panic names its line without the tables.
+            command
+                .env("CARGO_INCREMENTAL", "0")
+                .env("CARGO_PROFILE_DEV_DEBUG", "0");
         }
         command
     }
