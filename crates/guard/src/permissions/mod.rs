@@ -8,6 +8,7 @@
 //! rules decides nothing but which of several is named.
 
 mod command;
+mod hidden;
 mod judge;
 mod naming;
 mod path;

@@ -3,7 +3,7 @@
 use super::command;
 use super::rule::Rule;
 use crate::programs::{Kind, profile};
-use crate::shell::trace::plain_parts;
+use crate::shell::parts::plain_parts;
 use crate::shell::value::Value;
 use crate::shell::{Run, language, parse};
 

@@ -1,15 +1,13 @@
 //! What a line for a shell would do, as rules look at it: generously for those that
 //! deny or ask. Every program it runs, in every spelling, and every path it names.
 
-use std::collections::HashSet;
-use std::sync::LazyLock;
-
 use super::command;
+use super::hidden::{hidden_scripts, hidden_strings, is_launcher, names_package};
 use super::path::{PathBase, PathPattern};
 use super::pattern::Pattern;
 use super::place::{Meets, Place};
 use super::request::{Argument, Request, Shown};
-use crate::programs::{Fact, Profile, profile, without_options};
+use crate::programs::{Args, Fact, Profile, profile, ungnu, without_options};
 use crate::shell::value::{Atom, Value, Wild};
 use crate::shell::{Run, Trace, Unclear, parse, trace::trace};
 
@@ -156,17 +154,6 @@ fn words_meet(piece: &str, pattern: &Pattern) -> bool {
     !argv.is_empty() && run_meets(&Run::of(argv), pattern) == Meets::Yes
 }
 
-/// Programs that are given a command somewhere among their words, or a line in one.
-const LAUNCHERS: &str = "tmux screen expect ssh su docker podman nerdctl kubectl oc vim vi ex nvim emacs gdb \
-    psql sqlite3 mysql make npm npx yarn pnpm osascript systemd-run parallel watch nsenter entr runuser \
-    machinectl lxc vagrant ansible salt chrt taskset at batch crontab git";
-
-fn is_launcher(program: &str) -> bool {
-    static NAMES: LazyLock<HashSet<&str>> =
-        LazyLock::new(|| LAUNCHERS.split_whitespace().collect());
-    NAMES.contains(program)
-}
-
 /// Compared with what is known, with what is not left out, and as what it may launch.
 fn run_meets(run: &Run, pattern: &Pattern) -> Meets {
     let mut most = line_meets(run, pattern);
@@ -181,18 +168,47 @@ fn run_meets(run: &Run, pattern: &Pattern) -> Meets {
         }
     }
     let program = bare(&run.argv[0]).known().unwrap_or_default();
-    if is_launcher(&program) && program != "git" {
+    let told_to_run = |word: &Value| matches!(word.known().as_deref(), Some("exec" | "run"));
+    if is_launcher(&program) && run.argv[1..].iter().any(told_to_run) {
+        let open = |word: &&Value| word.0.first() == Some(&Atom::Any);
+        if run.argv[1..].iter().any(|word| open(&word)) {
+            most = most.max(Meets::Maybe);
+        }
+    }
+    let launches = is_launcher(&program) && program != "git";
+    if launches || (!program.is_empty() && profile(&program).is_none()) {
         for begin in 1..run.argv.len().min(64) {
+            // Of a program that nobody knows, what stands behind these is run.
+            let before = run.argv[begin - 1].known().unwrap_or_default();
+            if names_package(&before) {
+                break;
+            }
+            let told = begin > 1 && matches!(before.as_str(), "--" | "exec" | "run" | "x");
             if line_meets(&Run::of(run.argv[begin..].to_vec()), pattern) == Meets::Yes {
-                return Meets::Yes;
+                if launches || told {
+                    return Meets::Yes;
+                }
+                most = most.max(Meets::Maybe);
             }
         }
     }
     most
 }
 
+/// The program by the name that others know it by: `grm` is `rm`, `git-push` is `git push`.
+fn usual_name(program: Value) -> Value {
+    let Some(name) = program.known() else {
+        return program;
+    };
+    match (ungnu(&name), name.strip_prefix("git-")) {
+        (Some(name), _) => Value::text(name),
+        (None, Some(sub)) => Value::text(&format!("git {sub}")),
+        (None, None) => program,
+    }
+}
+
 fn line_meets(run: &Run, pattern: &Pattern) -> Meets {
-    let program = bare(&run.argv[0]);
+    let program = usual_name(bare(&run.argv[0]));
     let mut line = Value::default();
     let mut short = program.clone();
     for (index, word) in run.argv.iter().enumerate() {
@@ -318,112 +334,6 @@ fn same(profile: Option<&Profile>, option: &str) -> String {
         .unwrap_or_else(|| option.to_owned())
 }
 
-/// Lines for a shell that stand in code of another language, or in a variable that
-/// programs run.
-fn hidden_scripts(traced: &Trace) -> Vec<String> {
-    let strings = hidden_strings(traced);
-    let mut scripts = strings.clone();
-    if strings.len() > 1 {
-        scripts.push(strings.join(" "));
-    }
-    scripts
-}
-
-fn hidden_strings(traced: &Trace) -> Vec<String> {
-    let mut all = Vec::new();
-    for run in &traced.runs {
-        let program = bare(&run.argv[0]).known().unwrap_or_default();
-        for fact in &run.facts {
-            if let Fact::Code(code) = fact {
-                quoted_strings(&code.to_string(), &mut all);
-            }
-        }
-        let interpreter = is_interpreter(&program);
-        if interpreter && let Some(input) = &run.input {
-            quoted_strings(&input.to_string(), &mut all);
-        }
-        let launcher = is_launcher(&program);
-        let tells = matches!(program.as_str(), "awk" | "gawk" | "mawk" | "sed");
-        for word in &run.argv[1..] {
-            let text = word.to_string();
-            // `:!line`, `alias.x=!line`
-            if let Some((_, line)) = text.split_once('!') {
-                all.push(line.to_owned());
-            }
-            if tells || launcher {
-                quoted_strings(&text, &mut all);
-            }
-            let told = launcher || matches!(program.as_str(), "env" | "sudo" | "doas");
-            if told && let Some((name, value)) = text.split_once('=') {
-                all.push(value.to_owned());
-                if name.starts_with("alias.") {
-                    all.push(format!("git {value}"));
-                }
-            }
-            if launcher && program != "git" && text.contains(' ') {
-                all.push(text);
-            }
-        }
-        for setting in &run.settings {
-            all.extend(setting.split_once('=').map(|(_, value)| value.to_owned()));
-        }
-    }
-    for setting in &traced.settings {
-        all.extend(setting.split_once('=').map(|(_, value)| value.to_owned()));
-    }
-    all.retain(|text| !text.trim().is_empty());
-    all.truncate(200);
-    all
-}
-
-/// What stands between quotes.
-fn quoted_strings(code: &str, all: &mut Vec<String>) {
-    let mut chars = code.chars();
-    while let Some(c) = chars.next() {
-        if !matches!(c, '"' | '\'' | '`') {
-            continue;
-        }
-        let mut text = String::new();
-        while let Some(inner) = chars.next() {
-            if inner == c {
-                break;
-            }
-            if inner == '\\' {
-                text.extend(chars.next());
-            } else {
-                text.push(inner);
-            }
-        }
-        all.push(text);
-    }
-}
-
-pub(super) fn is_interpreter(program: &str) -> bool {
-    let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    matches!(
-        name,
-        "python"
-            | "pypy"
-            | "perl"
-            | "ruby"
-            | "node"
-            | "php"
-            | "lua"
-            | "deno"
-            | "bun"
-            | "Rscript"
-            | "R"
-            | "tclsh"
-            | "osascript"
-            | "ipython"
-            | "julia"
-            | "elixir"
-            | "ghci"
-            | "irb"
-            | "groovy"
-    )
-}
-
 fn run_touches(run: &Run, pattern: &PathPattern, base: &PathBase) -> Meets {
     let mut folders = vec![run.folder.clone()];
     for fact in &run.facts {
@@ -433,6 +343,11 @@ fn run_touches(run: &Run, pattern: &PathPattern, base: &PathBase) -> Meets {
     }
     let program = bare(&run.argv[0]).known().unwrap_or_default();
     let known = profile(&program).is_some();
+    let lists = profile(&program).is_some_and(|profile| profile.args == Args::Lists);
+    let tests = matches!(program.as_str(), "[" | "[[" | "test");
+    let whole = base.absolute(pattern.as_str());
+    let below = whole.strip_prefix(&base.folder).unwrap_or(&whole);
+    let hidden = below.contains("/.") || pattern.as_str().starts_with("**/.");
     let mut most = Meets::No;
     for folder in &folders {
         let folder = folder.as_deref();
@@ -451,20 +366,52 @@ fn run_touches(run: &Run, pattern: &PathPattern, base: &PathBase) -> Meets {
                 }
             }
         }
+        // They are told the files on their input.
+        if matches!(program.as_str(), "cpio" | "pax" | "zip")
+            && let Some(input) = &run.input
+        {
+            let words = input.to_string();
+            let words = words.split_whitespace().map(Value::text);
+            most = most.max(
+                words
+                    .map(|word| meets(&word, false))
+                    .max()
+                    .unwrap_or(Meets::No),
+            );
+        }
         for fact in &run.facts {
             let one = match fact {
                 Fact::Reads(path) | Fact::Writes(path) | Fact::Lists(path) | Fact::Folder(path) => {
                     meets(path, false)
                 }
-                Fact::Recurses(path) => meets(path, true).min(Meets::Maybe),
+                Fact::Recurses(path) if lists => {
+                    let place = Place::of(path, folder, base);
+                    // Names within the folder are no secret.
+                    if place.is_within(&base.folder) {
+                        Meets::No
+                    } else {
+                        meets(path, true).min(Meets::Maybe)
+                    }
+                }
+                Fact::RecursesVisible(path)
+                    if hidden && Place::of(path, folder, base).is_within(&base.folder) =>
+                {
+                    Meets::No
+                }
+                Fact::Recurses(path) | Fact::RecursesVisible(path) => {
+                    meets(path, true).min(Meets::Maybe)
+                }
                 _ => Meets::No,
             };
-            most = most.max(one);
+            if one == Meets::Yes || !tests {
+                most = most.max(one);
+            }
         }
         if !known && run.argv.len() > 1 {
-            let above = run.argv[1..]
-                .iter()
-                .filter(|word| word.beginning().contains('/') || word.beginning() == "~");
+            let above = run.argv[1..].iter().filter(|word| {
+                let text = word.beginning();
+                text.contains('/') || matches!(text.as_str(), "~" | "." | "..")
+            });
             for word in above {
                 most = most.max(meets(word, true).min(Meets::Maybe));
             }
@@ -493,6 +440,13 @@ fn path_parts(word: &Value) -> Vec<Value> {
                 .position(|atom| matches!(atom, Atom::Char(c) if signs.contains(c)));
             parts.push(Value(rest[..end.unwrap_or(rest.len())].to_vec()));
         }
+    }
+    // `file://host/path`
+    let text = word.beginning();
+    if let Some((_, rest)) = text.split_once("file://")
+        && let Some(slash) = rest.find('/')
+    {
+        parts.push(Value::text(&rest[slash..]));
     }
     // A path right behind the letter of an option.
     if word.beginning().starts_with('-') && !word.beginning().starts_with("--") {
