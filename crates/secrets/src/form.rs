@@ -49,7 +49,7 @@ impl Class {
             Self::Base64 => byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='),
             Self::Token => {
                 byte.is_ascii_alphanumeric()
-                    || matches!(byte, b'_' | b'-' | b'.' | b'=' | b'+' | b':' | b'%')
+                    || matches!(byte, b'_' | b'-' | b'.' | b'=' | b'+' | b':' | b'%' | b'~')
             }
             Self::Crypt => byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'/'),
         }
@@ -157,8 +157,16 @@ impl Form {
     }
 }
 
-/// Whether what stands before is the letter of an escape, as in `\nghp_…`.
+/// Whether what stands before is the letter of an escape, as in `\nghp_…`, or the end of a
+/// terminal's, as in `ESC[33mghp_…`.
 fn escaped(view: &View<'_>, at: usize) -> bool {
+    if view.before(at) == Some(b'm') {
+        let number = |byte: u8| byte.is_ascii_digit() || byte == b';';
+        let begin = view.run_back(at - 1, 24, number);
+        if view.before(begin) == Some(b'[') {
+            return true;
+        }
+    }
     view.before(at)
         .is_some_and(|byte| matches!(byte, b'n' | b't' | b'r'))
         && view.before(at - 1) == Some(b'\\')

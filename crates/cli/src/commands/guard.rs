@@ -274,7 +274,7 @@ fn found_in(file: &str, text: &[u8], detector: &Detector) -> Vec<Found> {
         begin: 0,
     };
     detector
-        .scan(text)
+        .scan_terminal(text)
         .iter()
         .filter_map(|finding| lines.place(file, finding))
         .collect()

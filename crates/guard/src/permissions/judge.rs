@@ -181,6 +181,7 @@ impl<'r> Judge<'r> {
         let name = name_of(run);
         let plain = spelled(run);
         let part = Part::of(&run.written, &plain);
+        let as_run = Part::of(&plain, &plain);
         let short = without_global_options(run, &name).map(|text| Part::of(&text, &text));
         let fitting: Vec<&'r Rule> = self
             .allowing
@@ -188,7 +189,6 @@ impl<'r> Judge<'r> {
             .copied()
             .filter(|rule| {
                 let short = short.as_ref();
-                let as_run = Part::of(&plain, &plain);
                 rule.allows_part(if run.inner { &as_run } else { &part }, self.request)
                     || short.is_some_and(|short| rule.allows_part(short, self.request))
             })

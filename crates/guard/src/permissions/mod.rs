@@ -8,6 +8,7 @@
 //! rules decides nothing but which of several is named.
 
 mod command;
+mod compared;
 mod hidden;
 mod judge;
 mod naming;

@@ -1,14 +1,17 @@
 //! What a line for a shell would do, as rules look at it: generously for those that
 //! deny or ask. Every program it runs, in every spelling, and every path it names.
 
+use std::cell::OnceCell;
+
 use super::command;
-use super::hidden::{hidden_scripts, hidden_strings, is_launcher, names_package};
+use super::compared::{Compared, bare};
+use super::hidden::hidden_strings;
 use super::path::{PathBase, PathPattern};
 use super::pattern::Pattern;
 use super::place::{Meets, Place};
 use super::request::{Argument, Request, Shown};
-use crate::programs::{Args, Fact, Profile, profile, ungnu, without_options};
-use crate::shell::value::{Atom, Value, Wild};
+use crate::programs::{Args, Fact, profile};
+use crate::shell::value::{Atom, Value};
 use crate::shell::{Run, Trace, Unclear, parse, trace::trace};
 
 /// A line and what can be told of it, in each way to read it.
@@ -18,6 +21,8 @@ pub(super) struct Script {
     /// Whether the last of several readings, rows put together within a word, can be so.
     cut_within_word: bool,
     base: PathBase,
+    /// What rules that deny or ask compare, made for the first of them.
+    compared: OnceCell<Compared>,
 }
 
 /// No screen is so narrow that a shorter row was cut within a word.
@@ -56,43 +61,15 @@ impl Script {
             readings: traced.collect(),
             cut_within_word,
             base: request.base.clone(),
+            compared: OnceCell::new(),
         })
     }
 
     /// Whether a pattern on commands falls on something it runs.
     pub(super) fn concerns(&self, pattern: &Pattern) -> Meets {
-        let mut most = Meets::No;
-        let whole = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        if pattern.matches(&whole) {
-            return Meets::Yes;
-        }
-        let crude = self.readings.iter().any(|(_, traced)| is_in_doubt(traced));
-        let falls = |one: &String| pattern.matches(one) || words_meet(one, pattern);
-        if crude && command::possible_commands(&self.text).iter().any(falls) {
-            return Meets::Yes;
-        }
-        for (reading, traced) in &self.readings {
-            // The other way to cut it, where that is one.
-            for part in command::parts(reading).unwrap_or_default() {
-                if part.spellings().any(|spelling| pattern.matches(spelling)) {
-                    return Meets::Yes;
-                }
-            }
-            let Ok(traced) = traced else { continue };
-            for run in &traced.runs {
-                most = most.max(run_meets(run, pattern));
-            }
-            for script in hidden_scripts(traced) {
-                if let Ok(inner) = parse(&script) {
-                    let inner = trace(&inner, &self.base);
-                    let runs = inner.runs.iter().map(|run| run_meets(run, pattern));
-                    if runs.max() == Some(Meets::Yes) {
-                        return Meets::Yes;
-                    }
-                }
-            }
-        }
-        most
+        self.compared
+            .get_or_init(|| Compared::of(&self.text, &self.readings, &self.base))
+            .meets(pattern)
     }
 
     /// Whether it names a path under a pattern, or something above it to go into.
@@ -132,7 +109,7 @@ impl Script {
     }
 }
 
-fn is_in_doubt(traced: &Result<Trace, Unclear>) -> bool {
+pub(super) fn is_in_doubt(traced: &Result<Trace, Unclear>) -> bool {
     match traced {
         Err(_) => true,
         Ok(traced) => traced
@@ -140,198 +117,6 @@ fn is_in_doubt(traced: &Result<Trace, Unclear>) -> bool {
             .iter()
             .any(|doubt| doubt.contains("cannot be read") || doubt.contains("not known before")),
     }
-}
-
-/// The last name of the program, where the path before it may be anything.
-fn bare(program: &Value) -> Value {
-    let slash = program.0.iter().rposition(|atom| *atom == Atom::Char('/'));
-    program.skip(slash.map_or(0, |index| index + 1))
-}
-
-/// A piece that was cut out crudely, taken for a command line.
-fn words_meet(piece: &str, pattern: &Pattern) -> bool {
-    let argv: Vec<Value> = piece.split_whitespace().map(Value::text).collect();
-    !argv.is_empty() && run_meets(&Run::of(argv), pattern) == Meets::Yes
-}
-
-/// Compared with what is known, with what is not left out, and as what it may launch.
-fn run_meets(run: &Run, pattern: &Pattern) -> Meets {
-    let mut most = line_meets(run, pattern);
-    if most == Meets::Yes {
-        return most;
-    }
-    if run.argv.iter().any(Value::has_any) {
-        let left = run.argv.iter().map(Value::without_unknown);
-        let left: Vec<Value> = left.filter(|word| !word.0.is_empty()).collect();
-        if !left.is_empty() && left[0] != run.argv[0] {
-            most = most.max(line_meets(&Run::of(left), pattern));
-        }
-    }
-    let program = bare(&run.argv[0]).known().unwrap_or_default();
-    let told_to_run = |word: &Value| matches!(word.known().as_deref(), Some("exec" | "run"));
-    if is_launcher(&program) && run.argv[1..].iter().any(told_to_run) {
-        let open = |word: &&Value| word.0.first() == Some(&Atom::Any);
-        if run.argv[1..].iter().any(|word| open(&word)) {
-            most = most.max(Meets::Maybe);
-        }
-    }
-    let launches = is_launcher(&program) && program != "git";
-    if launches || (!program.is_empty() && profile(&program).is_none()) {
-        for begin in 1..run.argv.len().min(64) {
-            // Of a program that nobody knows, what stands behind these is run.
-            let before = run.argv[begin - 1].known().unwrap_or_default();
-            if names_package(&before) {
-                break;
-            }
-            let told = begin > 1 && matches!(before.as_str(), "--" | "exec" | "run" | "x");
-            if line_meets(&Run::of(run.argv[begin..].to_vec()), pattern) == Meets::Yes {
-                if launches || told {
-                    return Meets::Yes;
-                }
-                most = most.max(Meets::Maybe);
-            }
-        }
-    }
-    most
-}
-
-/// The program by the name that others know it by: `grm` is `rm`, `git-push` is `git push`.
-fn usual_name(program: Value) -> Value {
-    let Some(name) = program.known() else {
-        return program;
-    };
-    match (ungnu(&name), name.strip_prefix("git-")) {
-        (Some(name), _) => Value::text(name),
-        (None, Some(sub)) => Value::text(&format!("git {sub}")),
-        (None, None) => program,
-    }
-}
-
-fn line_meets(run: &Run, pattern: &Pattern) -> Meets {
-    let program = usual_name(bare(&run.argv[0]));
-    let mut line = Value::default();
-    let mut short = program.clone();
-    for (index, word) in run.argv.iter().enumerate() {
-        if index > 0 {
-            line.0.push(Atom::Char(' '));
-            short.0.push(Atom::Char(' '));
-            short.push(word);
-        }
-        line.push(word);
-    }
-    let lines = [line, short];
-    if lines.iter().any(|line| pattern.matches(&line.to_string())) {
-        return Meets::Yes;
-    }
-    if pattern.is_regex() {
-        let unknown = program.known().is_none();
-        return if unknown { Meets::Maybe } else { Meets::No };
-    }
-    let text = pattern.as_str();
-    if lines.iter().any(|line| line.may_match(text, Wild::Globs)) {
-        return Meets::Yes;
-    }
-    if has_shape(run, &program, text) {
-        return Meets::Yes;
-    }
-    if lines.iter().any(|line| line.may_match(text, Wild::All)) {
-        return Meets::Maybe;
-    }
-    // Words that are not known may be the options that are missing.
-    let first = text.split([' ', '*']).next().unwrap_or_default();
-    let known = program.known();
-    let unknown = run.argv[1..]
-        .iter()
-        .any(|word| matches!(word.0.first(), Some(Atom::Any)));
-    if unknown && !first.is_empty() && known.as_deref() == Some(first) {
-        return Meets::Maybe;
-    }
-    Meets::No
-}
-
-/// Whether the program, its options in any order and spelling and its other words are
-/// those of a pattern.
-fn has_shape(run: &Run, program: &Value, text: &str) -> bool {
-    if text.contains(['|', ';', '&', '<', '>']) {
-        return false;
-    }
-    let mut tokens: Vec<&str> = text.split_whitespace().collect();
-    if tokens.is_empty() || tokens[0].chars().all(|c| c == '*') {
-        return false;
-    }
-    let open_end = tokens.last().is_some_and(|token| token.ends_with('*'));
-    let name = tokens.remove(0);
-    let name = if tokens.is_empty() {
-        name
-    } else {
-        name.trim_end_matches('*')
-    };
-    if !program.may_match(name.rsplit('/').next().unwrap_or(name), Wild::Globs) {
-        return false;
-    }
-    let known = program.known().and_then(|name| profile(&name));
-    let (options, plain) = without_options(known, &run.argv[1..]);
-    let wanted: Vec<&str> = tokens
-        .iter()
-        .map(|token| {
-            if token.len() > 1 {
-                token.trim_end_matches('*')
-            } else {
-                token
-            }
-        })
-        .collect();
-    let mut words = Vec::new();
-    for token in wanted {
-        if token.starts_with("--") || (token.starts_with('-') && is_long(known, token)) {
-            let other = same(known, token);
-            let given = |option: &String| *option == other || option.starts_with(token);
-            if !options.iter().any(given) {
-                return false;
-            }
-        } else if token.len() > 1 && token.starts_with('-') {
-            for letter in token.chars().skip(1) {
-                let option = same(known, &format!("-{letter}"));
-                if !options.contains(&option) {
-                    return false;
-                }
-            }
-        } else if token != "*" && !token.is_empty() {
-            words.push(token);
-        }
-    }
-    let at_end = if open_end {
-        words.len().saturating_sub(1)
-    } else {
-        usize::MAX
-    };
-    let fits = words.iter().enumerate().all(|(index, token)| {
-        plain.get(index).is_some_and(|word| {
-            let beginning = format!("{token}*");
-            let ends_open = index == at_end
-                && tokens
-                    .last()
-                    .is_some_and(|last| !last.starts_with('-') && *last != "*");
-            word.may_match(if ends_open { &beginning } else { token }, Wild::Globs)
-        })
-    });
-    fits && (open_end || plain.len() == words.len())
-}
-
-fn is_long(profile: Option<&Profile>, token: &str) -> bool {
-    token.len() > 2 && profile.is_some_and(|profile| profile.single_dash)
-}
-
-fn same(profile: Option<&Profile>, option: &str) -> String {
-    let find = |profile: &Profile| profile.same.get(option).cloned();
-    let subs = || {
-        let mut subs = profile?.subcommands.values();
-        subs.find_map(find)
-    };
-    profile
-        .and_then(find)
-        .or_else(subs)
-        .unwrap_or_else(|| option.to_owned())
 }
 
 fn run_touches(run: &Run, pattern: &PathPattern, base: &PathBase) -> Meets {
