@@ -261,7 +261,9 @@ fn separator(
                 .then_some((from, Manner::Call))
         }
         _ if after > at && !closed && option => Some((after, Manner::Argument)),
-        _ if after > at && !closed && is_set(view, name_start) => Some((after, Manner::Argument)),
+        _ if after > at && !closed && is_set(view, name_start, after) => {
+            Some((after, Manner::Argument))
+        }
         _ if after > at
             && !closed
             && contains(&view.text[name_start..name_end], b"requirepass") =>
@@ -292,7 +294,10 @@ fn separator(
 }
 
 /// `npm config set NAME value`, `aws configure set NAME value`.
-fn is_set(view: &View<'_>, name_start: usize) -> bool {
+fn is_set(view: &View<'_>, name_start: usize, value: usize) -> bool {
+    if view.run(value, 8, |byte| byte.is_ascii_graphic()) < value + 8 {
+        return false;
+    }
     let back = view.run_back(name_start, 64, |byte| byte != b'\n' && byte != b';');
     let before = &view.text[back..name_start];
     contains(before, b"config") && contains(before, b" set ")

@@ -125,6 +125,15 @@ impl Form {
         let start = match &self.leading {
             Some(run) => {
                 let most = run.most.unwrap_or(run.least);
+                // Most literals have no such run before them, and three bytes tell.
+                let probes = [1, run.least / 2, run.least];
+                let has = |back: usize| {
+                    let byte = literal.checked_sub(back.max(1)).map(|at| view.text[at]);
+                    byte.is_some_and(|byte| run.class.has(byte))
+                };
+                if !probes.into_iter().all(has) {
+                    return None;
+                }
                 let start = view.run_back(literal, most + 1, |byte| run.class.has(byte));
                 let length = literal - start;
                 (length >= run.least && length <= most).then_some(start)?
@@ -145,7 +154,9 @@ impl Form {
         }
         let variable = if self.leading.is_some() { start } else { end };
         let found = &view.text[variable..last];
-        (is_random(found) && !is_words(found)).then_some(Fit {
+        let capitals = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+        let words = is_words(found) && !found.iter().all(capitals);
+        (is_random(found) && !words).then_some(Fit {
             start,
             end: last,
             goes_on,
