@@ -3,11 +3,10 @@
 //! its words.
 
 use super::command;
-use super::hidden::{hidden_scripts, is_launcher, names_package};
+use super::hidden::{bare, hidden_scripts, is_launcher, names_package};
 use super::path::PathBase;
 use super::pattern::Pattern;
 use super::place::Meets;
-use super::script::is_in_doubt;
 use crate::programs::{Profile, profile, ungnu, without_options};
 use crate::shell::value::{Atom, Value, Wild};
 use crate::shell::{Run, Trace, Unclear, parse, trace::trace};
@@ -225,12 +224,6 @@ impl Line {
     }
 }
 
-/// The last name of the program, where the path before it may be anything.
-pub(super) fn bare(program: &Value) -> Value {
-    let slash = program.0.iter().rposition(|atom| *atom == Atom::Char('/'));
-    program.skip(slash.map_or(0, |index| index + 1))
-}
-
 /// The program by the name that others know it by: `grm` is `rm`, `git-push` is `git push`.
 fn usual_name(program: Value) -> Value {
     let Some(name) = program.known() else {
@@ -329,4 +322,15 @@ fn same(profile: Option<&Profile>, option: &str) -> String {
         .and_then(find)
         .or_else(subs)
         .unwrap_or_else(|| option.to_owned())
+}
+
+/// Whether something of a reading is not understood, or not known before it runs.
+pub(super) fn is_in_doubt(traced: &Result<Trace, Unclear>) -> bool {
+    match traced {
+        Err(_) => true,
+        Ok(traced) => traced
+            .doubts
+            .iter()
+            .any(|doubt| doubt.contains("cannot be read") || doubt.contains("not known before")),
+    }
 }

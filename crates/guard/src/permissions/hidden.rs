@@ -5,8 +5,8 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::naming::name_of;
 use crate::programs::Fact;
+use crate::shell::value::{Atom, Value};
 use crate::shell::{Run, Trace};
 
 /// Texts that are looked at, in all.
@@ -32,6 +32,12 @@ pub(super) fn is_launcher(program: &str) -> bool {
     static NAMES: LazyLock<HashSet<&str>> =
         LazyLock::new(|| LAUNCHERS.split_whitespace().collect());
     NAMES.contains(program)
+}
+
+/// The last name of the program, where the path before it may be anything.
+pub(super) fn bare(program: &Value) -> Value {
+    let slash = program.0.iter().rposition(|atom| *atom == Atom::Char('/'));
+    program.skip(slash.map_or(0, |index| index + 1))
 }
 
 /// Words behind which the name of a package stands, and no program.
@@ -81,7 +87,7 @@ fn texts_of(traced: &Trace) -> Vec<Vec<String>> {
 
 fn texts_of_run(run: &Run) -> Vec<String> {
     let mut all = Vec::new();
-    let program = name_of(run);
+    let program = bare(&run.argv[0]).known().unwrap_or_default();
     let interpreter = is_interpreter(&program);
     let launcher = is_launcher(&program) || program.is_empty();
     for fact in &run.facts {

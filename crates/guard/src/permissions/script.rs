@@ -4,8 +4,8 @@
 use std::cell::OnceCell;
 
 use super::command;
-use super::compared::{Compared, bare};
-use super::hidden::hidden_strings;
+use super::compared::{Compared, is_in_doubt};
+use super::hidden::{bare, hidden_strings};
 use super::path::{PathBase, PathPattern};
 use super::pattern::Pattern;
 use super::place::{Meets, Place};
@@ -106,16 +106,6 @@ impl Script {
             }
         }
         most
-    }
-}
-
-pub(super) fn is_in_doubt(traced: &Result<Trace, Unclear>) -> bool {
-    match traced {
-        Err(_) => true,
-        Ok(traced) => traced
-            .doubts
-            .iter()
-            .any(|doubt| doubt.contains("cannot be read") || doubt.contains("not known before")),
     }
 }
 

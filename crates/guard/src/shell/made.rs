@@ -1,8 +1,6 @@
 //! What a script makes and then runs: a file that it wrote, a program that it copied or
 //! linked under another name, the output of `<( )`.
 
-use std::collections::HashMap;
-
 use super::trace::Tracer;
 use super::value::Value;
 use crate::permissions::PathBase;
@@ -10,14 +8,6 @@ use crate::programs::Fact;
 
 /// Files that are followed at most.
 const MAX_FILES: usize = 64;
-
-#[derive(Debug, Default)]
-pub(super) struct Made {
-    /// What files hold, by their absolute paths.
-    held: HashMap<String, Value>,
-    /// The programs that other names lead to.
-    named: HashMap<String, Value>,
-}
 
 impl Tracer<'_> {
     /// The path of what a `<( )` prints.

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::MAX_DEPTH;
-use super::made::Made;
 use super::tree::{Command, Redirect, RedirectKind, Simple};
 use super::value::{Atom, Value};
 use super::variables::{Vars, is_harmless_variable, steers};
@@ -62,6 +61,15 @@ pub(crate) struct Trace {
     pub(crate) settings: Vec<String>,
     /// What could not be told.
     pub(crate) doubts: Vec<String>,
+}
+
+/// What a script makes itself; `made` follows it.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    /// What files hold, by their absolute paths.
+    pub(super) held: HashMap<String, Value>,
+    /// The programs that other names lead to.
+    pub(super) named: HashMap<String, Value>,
 }
 
 pub(super) struct Tracer<'a> {
