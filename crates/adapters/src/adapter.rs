@@ -55,6 +55,11 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
         true
     }
 
+    /// Whether it can be given our MCP server. One that cannot reports by markers.
+    fn takes_mcp_servers(&self) -> bool {
+        true
+    }
+
     /// Whether what its agent says is on record already, because its transcript
     /// is read. Such an agent is not offered a signal for plain words: they would
     /// be there twice.

@@ -17,6 +17,7 @@ use crate::plan::{
     StartupDialog, StartupQuestion, text,
 };
 use crate::structured::{ACP, ControlSetup, ResumeBy, Standing, StructuredOffer};
+use crate::subject::ToolSubject;
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
@@ -340,6 +341,7 @@ fn of_assistant(entry: &Value) -> Vec<TranscriptFact> {
                 call: block["id"].as_str().unwrap_or_default().to_owned(),
                 tool: block["name"].as_str().unwrap_or_default().to_owned(),
                 arguments: fingerprint(&block["input"]),
+                subject: ToolSubject::of(&block["input"]),
             }),
             _ => {}
         }
@@ -506,6 +508,7 @@ mod tests {
                     call: "t1".to_owned(),
                     tool: "Bash".to_owned(),
                     arguments: fingerprint(&json!({})),
+                    subject: None,
                 },
                 TranscriptFact::Used {
                     request: "req_1".to_owned(),

@@ -16,6 +16,7 @@ use crate::personal_transcripts::{self, PersonalTranscript, TranscriptOrigin};
 use crate::plan::{ConversationId, Instructions, LaunchPlan, PlanError, SignalTransport, text};
 use crate::recent_files::recent_files;
 use crate::structured::{ControlSetup, ResumeBy, Standing, StructuredOffer};
+use crate::subject::ToolSubject;
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
@@ -153,16 +154,18 @@ impl Adapter for Codex {
             (Some("event_msg"), Some("task_complete")) => vec![TranscriptFact::TurnEnded],
             (Some("event_msg"), Some("turn_aborted")) => vec![TranscriptFact::Interrupted],
             (Some("response_item"), Some("function_call" | "custom_tool_call")) => {
+                let arguments = match &payload["arguments"] {
+                    Value::Null => &payload["input"],
+                    arguments => arguments,
+                };
                 vec![TranscriptFact::ToolStarted {
                     call: word(&payload["call_id"]),
                     tool: match payload["namespace"].as_str() {
                         Some(namespace) => format!("{namespace}__{}", word(&payload["name"])),
                         None => word(&payload["name"]),
                     },
-                    arguments: fingerprint(match &payload["arguments"] {
-                        Value::Null => &payload["input"],
-                        arguments => arguments,
-                    }),
+                    arguments: fingerprint(arguments),
+                    subject: ToolSubject::of(arguments),
                 }]
             }
             (Some("response_item"), Some("function_call_output" | "custom_tool_call_output")) => {

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use missiond_control::{HistoryEnd, ToolNames};
+use missiond_control::{FileMentions, HistoryEnd, ToolNames};
 use missiond_core::{CliEngine, Clock, Controller, SystemClock, ToolOutcome};
 use serde_json::{Map, Value, json};
 
@@ -21,6 +21,7 @@ use crate::plan::{
 };
 use crate::recent_files::recent_files;
 use crate::structured::{ACP, ControlSetup, ResumeBy, Standing, StructuredOffer};
+use crate::subject::ToolSubject;
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
@@ -116,6 +117,7 @@ impl Adapter for GeminiCli {
                 setup.session.mcp_servers.clear();
                 setup.habits.history_end = HistoryEnd::Commands;
                 setup.habits.tool_names = ToolNames::CallIds;
+                setup.habits.files = FileMentions::Words;
                 (Some(setup), ConversationId::told_by_protocol(launch))
             }
         };
@@ -244,6 +246,7 @@ fn of_answer(entry: &Value, said: Option<String>) -> Vec<TranscriptFact> {
             call: word(&call["id"]),
             tool: word(&call["name"]),
             arguments: fingerprint(&call["args"]),
+            subject: ToolSubject::of(&call["args"]),
         });
         if let Some(status) = call["status"].as_str() {
             facts.push(TranscriptFact::ToolEnded {

@@ -34,6 +34,7 @@ mod recent_files;
 mod records;
 mod rehearsal;
 mod structured;
+mod subject;
 mod tail;
 mod transcript;
 
@@ -54,6 +55,7 @@ pub use plan::{
 };
 pub use records::{MessageOrigin, Record, RecordBody, RecordMemory, Role, Unreadable, records};
 pub use structured::{ControlSetup, ResumeBy, Standing, StructuredOffer};
+pub use subject::ToolSubject;
 pub use tail::{FileTail, TailBatch, TailError, TailedLine, TranscriptTail};
 pub use transcript::{TokenUsage, TranscriptFact, TranscriptMemory};
 

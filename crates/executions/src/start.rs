@@ -202,8 +202,10 @@ impl Context {
         let (program, extra) = program(&*adapter, controller, new.args, path, &new.cwd)?;
         let folder = self.launch_folder(id);
         let signals = new.signals.unwrap_or(match adapter.source() {
-            ProgramSource::Installed | ProgramSource::OwnBinary => Transport::McpTool,
-            ProgramSource::FirstArgument => Transport::Marker,
+            ProgramSource::Installed | ProgramSource::OwnBinary if adapter.takes_mcp_servers() => {
+                Transport::McpTool
+            }
+            _ => Transport::Marker,
         });
         let owner = owner(new.owner, &new.cwd);
         let offered = offered(owner.entity, &*adapter);
