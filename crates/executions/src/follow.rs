@@ -321,6 +321,10 @@ impl Follow {
                     .locate(&self.context, &self.run, conversation)
                     .await?;
             }
+            let record = self.transcript.tail();
+            protocol
+                .question_witness(&self.context, &self.run, record)
+                .await?;
             return Ok(FollowStep::Continue);
         }
         while self.transcript.advance(&self.context, &self.run).await? {}
