@@ -29,6 +29,13 @@ fn claude_code_withstands_what_goes_wrong() {
 }
 
 #[test]
+fn claude_code_is_shown_files() {
+    if let Some((room, cli)) = structured() {
+        cli.is_shown_files(&room);
+    }
+}
+
+#[test]
 fn claude_code_is_read_as_it_is() {
     if let Some((room, cli)) = structured() {
         cli.is_read_as_it_is(&room);
@@ -138,6 +145,7 @@ fn prepared() -> Option<(Room, Cli)> {
         signal: |reply, tool, arguments| {
             reply.call(&format!("mcp__mission-execution__{tool}"), arguments)
         },
+        drawn: |reply| reply,
         allow: "Yes",
         deny: "No",
         farewell: "/exit",

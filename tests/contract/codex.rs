@@ -4,7 +4,7 @@ use missiond_model_server::Api;
 use serde_json::json;
 
 use super::trouble::{Told, Trouble};
-use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Resumes, Room};
+use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Resumes, Room, moments};
 
 #[test]
 fn codex_keeps_the_contract() {
@@ -52,6 +52,17 @@ fn codex_goes_over_into_its_terminal_and_back() {
 }
 
 #[test]
+fn codex_keeps_its_conversation_at_any_moment() {
+    if let Some((room, cli)) = configured(moments::CONFIG) {
+        let structured = Cli {
+            control: Control::Structured,
+            ..cli
+        };
+        structured.keeps_its_conversation_at_any_moment(&room);
+    }
+}
+
+#[test]
 fn codex_is_read_as_it_is() {
     if let Some((room, cli)) = prepared() {
         let structured = Cli {
@@ -79,8 +90,14 @@ fn codex_is_told_what_it_does_not_read() {
 }
 
 fn prepared() -> Option<(Room, Cli)> {
+    configured("")
+}
+
+/// With a daemon that is configured so.
+fn configured(daemon: &str) -> Option<(Room, Cli)> {
     let clis = Clis::installed()?;
-    let room = Room::new("codex", &clis.file("@openai/codex/bin/codex.js"));
+    let program = clis.file("@openai/codex/bin/codex.js");
+    let room = Room::configured("codex", &program, daemon);
     let config = format!(
         r#"
 model = "gpt-5.5"
@@ -120,6 +137,7 @@ stream_max_retries = 0
             reply.call("exec_command", shell)
         },
         signal: |reply, tool, arguments| reply.call_in("mcp__mission_execution", tool, arguments),
+        drawn: |reply| reply,
         allow: "Yes, proceed",
         deny: "No",
         farewell: "/quit",

@@ -28,6 +28,13 @@ fn gemini_cli_withstands_what_goes_wrong() {
 }
 
 #[test]
+fn gemini_cli_is_shown_files() {
+    if let Some((room, cli)) = structured() {
+        cli.is_shown_files(&room);
+    }
+}
+
+#[test]
 fn gemini_cli_is_read_as_it_is() {
     if let Some((room, cli)) = structured() {
         cli.is_read_as_it_is(&room);
@@ -68,6 +75,7 @@ fn prepared() -> Option<(Room, Cli)> {
         signal: |reply, tool, arguments| {
             reply.call(&format!("mcp_mission-execution_{tool}"), arguments)
         },
+        drawn: |reply| reply,
         allow: "Allow once",
         deny: "No",
         farewell: "/quit",
