@@ -25,6 +25,7 @@ mod keys_tests;
 mod knowledge;
 mod mcp;
 mod meant;
+pub mod policy_files;
 mod quiet_hours;
 mod upgrade;
 mod usage;

@@ -5,5 +5,6 @@
 
 pub mod batch;
 pub mod permissions;
+pub mod policy;
 mod programs;
 mod shell;

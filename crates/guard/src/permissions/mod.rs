@@ -18,18 +18,21 @@ mod rule;
 mod script;
 #[cfg(test)]
 mod tests;
+mod writes;
 
 use judge::Judge;
 use missiond_core::Timestamp;
-use place::Meets;
+pub(crate) use place::Meets;
 use schemars::JsonSchema;
 use script::Script;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use naming::is_exact;
 pub use path::{PathBase, PathPattern};
 pub use pattern::{InvalidPattern, Pattern};
 pub use request::{Argument, Request, Shown};
 pub use rule::{InvalidRule, Rule, Scope};
+pub(crate) use writes::command_writes;
 
 /// What a rule says.
 #[derive(

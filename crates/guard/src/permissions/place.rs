@@ -19,7 +19,7 @@ enum Step {
 
 /// How surely a path falls under a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Meets {
+pub(crate) enum Meets {
     No,
     /// It may, depending on what is not known.
     Maybe,

@@ -424,7 +424,7 @@ pub(super) fn is_interpreter(program: &str) -> bool {
     )
 }
 
-fn run_touches(run: &Run, pattern: &PathPattern, base: &PathBase) -> Meets {
+pub(super) fn run_touches(run: &Run, pattern: &PathPattern, base: &PathBase) -> Meets {
     let mut folders = vec![run.folder.clone()];
     for fact in &run.facts {
         if let Fact::Folder(to) = fact {
