@@ -60,6 +60,7 @@ mod mcp_servers;
 mod ollama;
 mod person;
 mod pictures;
+mod policy;
 #[cfg(target_os = "linux")]
 mod power_loss;
 mod questions;

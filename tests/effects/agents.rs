@@ -39,6 +39,40 @@ fn a_rule_made_by_mcp_decides_for_everybody() {
 }
 
 #[test]
+fn a_policy_is_read_by_an_agent_and_written_by_a_person() {
+    let home = TestHome::started();
+    let mut agent = Agent::start(&home, &["--toolset", "attention"]);
+    let page = agent.done("policy_show", json!({}));
+    let file = page["files"][0]["file"].as_str().unwrap().to_owned();
+    let text = "[[shell]]\ndeny = \"frobnicate*\"\n";
+    let checked = agent.done("policy_check", json!({ "text": text }));
+    assert_eq!(
+        (&checked["usable"], &checked["rules"]),
+        (&json!(true), &json!(1))
+    );
+    assert_eq!(
+        page["files"][0]["in_force"], false,
+        "a check puts nothing in force"
+    );
+    std::fs::write(&file, text).unwrap();
+    let explained = agent.done("policy_explain", json!({ "argument": "frobnicate it" }));
+    assert_eq!(
+        (
+            &explained["effect"],
+            &explained["rules"],
+            &explained["layer"]
+        ),
+        (&json!("deny"), &json!(["policy.toml:2"]), &json!("shell"))
+    );
+    let test = json!({ "tool": "Bash", "argument": "frobnicate it" });
+    assert_eq!(home.call("permission_test", &test)["effect"], "deny");
+    let shown = home.json(&["policy", "show"]);
+    assert_eq!(shown["rules"][0]["name"], "policy.toml:2");
+    let proposed = agent.done("policy_suggest", json!({}));
+    assert_eq!(proposed["suggestions"], json!([]));
+}
+
+#[test]
 fn a_slot_and_a_run_by_mcp_are_real_processes() {
     let home = TestHome::started();
     let mut agent = Agent::start(&home, &["--toolset", "all"]);

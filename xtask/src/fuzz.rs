@@ -8,6 +8,8 @@ const TARGETS: &[&str] = &[
     "terminal",
     "screens",
     "shell_command",
+    "policy_file",
+    "proxy_head",
     "cast",
     "recording",
     "animation",

@@ -3,7 +3,7 @@
 use crate::operation::{Operation, OperationSpec};
 use crate::operations::{
     access, attention, autopilot, board, code, communication, compute, config, context,
-    conversation, demo, docs, engines, execution, knowledge, observe, overview, proposal,
+    conversation, demo, docs, engines, execution, knowledge, observe, overview, policy, proposal,
     repository, review, search, system, tools, worktree,
 };
 
@@ -52,6 +52,10 @@ pub const CATALOGUE: &[OperationSpec] = &[
     attention::permission::PermissionAdd::SPEC,
     attention::permission::PermissionRemove::SPEC,
     attention::permission::PermissionTest::SPEC,
+    policy::PolicyShow::SPEC,
+    policy::PolicyCheck::SPEC,
+    policy::PolicyExplain::SPEC,
+    policy::PolicySuggest::SPEC,
     conversation::ConversationList::SPEC,
     conversation::ConversationShow::SPEC,
     conversation::ConversationSearch::SPEC,

@@ -22,6 +22,7 @@ mod hints_tests;
 mod journal;
 mod kb;
 mod mcp;
+mod policy;
 mod rehearse;
 mod search;
 mod semantic;
@@ -60,6 +61,7 @@ pub(crate) use kb::{KbCommand, KbFormat, ModelCommand, RememberArgs, SearchArgs}
 pub(crate) use mcp::{
     ImportFrom, InitArgs, KeepArgs, McpAddArgs, McpArgs, McpCommand, McpServeArgs,
 };
+pub(crate) use policy::{PolicyCommand, PolicyExplainArgs};
 pub(crate) use rehearse::RehearseArgs;
 pub(crate) use search::FindArgs;
 pub(crate) use semantic::{AnimateArgs, ReadingArgs, SemanticCommand};
@@ -285,6 +287,9 @@ An approval is one approval, unless --for or --scope makes a rule of it.")]
     /// What agents may do without asking.
     #[command(subcommand)]
     Permission(PermissionCommand),
+    /// What agents may do, in files that you read and review.
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// Find secrets where none should be.
     #[command(subcommand)]
     Guard(GuardCommand),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_api::Home;
+use missiond_attention::network::Network;
 use missiond_attention::notifications::Notifications;
 use missiond_attention::permissions::{self, Permissions};
 use missiond_attention::questions::Questions;
@@ -18,6 +19,7 @@ use missiond_autopilot::board::Board;
 use missiond_autopilot::worktrees::Worktrees;
 use missiond_autopilot::{self as autopilot, Autopilot};
 use missiond_briefing::{self as briefing, ContextPipeline};
+use missiond_config::policy_files::PolicyFiles;
 use missiond_config::{Config, ConfigError, LogConfig, changes};
 use missiond_core::{Clock, DaemonId, ErrorCode, Event, SystemClock, TraceContext};
 use missiond_executions::database_journal::{DatabaseJournals, Holder};
@@ -416,12 +418,19 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         code,
         conversations,
     } = memory(&base);
+    let policies = Arc::new(PolicyFiles::new(&base.home));
+    let network = Arc::new(Network::new(
+        &base.home,
+        Arc::clone(&policies),
+        base.timeline.clone(),
+        base.supervisor.clone(),
+    ));
     let Agents { slots, executions } = agents(&base)?;
     let Attention {
         questions,
         permissions,
         notifications,
-    } = attention(&base, &slots, &executions);
+    } = attention(&base, &slots, &executions, &policies);
     let context = ContextPipeline::new(briefing::Parts {
         db: base.db.clone(),
         clock: Arc::clone(&base.clock),
@@ -470,6 +479,7 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         questions,
         permissions,
         notifications,
+        network,
         toolhub: gateways.toolhub,
         http_access: gateways.http_access,
         settings: Settings::new(&base.home),
@@ -568,7 +578,12 @@ struct Attention {
     notifications: Arc<Notifications>,
 }
 
-fn attention(base: &Base, slots: &Arc<Slots>, executions: &Arc<Executions>) -> Attention {
+fn attention(
+    base: &Base,
+    slots: &Arc<Slots>,
+    executions: &Arc<Executions>,
+    policies: &Arc<PolicyFiles>,
+) -> Attention {
     let questions = Arc::new(Questions::new(
         base.id,
         base.db.clone(),
@@ -587,6 +602,7 @@ fn attention(base: &Base, slots: &Arc<Slots>, executions: &Arc<Executions>) -> A
         slots: Arc::clone(slots),
         executions: Arc::clone(executions),
         questions: Arc::clone(&questions),
+        policies: Arc::clone(policies),
         supervisor: base.supervisor.clone(),
     }));
     let notifications = Arc::new(Notifications::new(
@@ -630,6 +646,7 @@ async fn workers(daemon: &Daemon) -> Result<Working, StartError> {
         Arc::clone(&daemon.questions) as _,
         Arc::clone(&daemon.permissions) as _,
         Arc::clone(&daemon.notifications) as _,
+        Arc::clone(&daemon.network) as _,
         Arc::clone(&daemon.autopilot) as _,
         Arc::clone(&daemon.code) as _,
         Arc::new(daemon.knowledge.clone()) as _,

@@ -25,6 +25,7 @@ pub mod http_access;
 mod knowledge;
 mod observe;
 mod overview;
+mod policy;
 mod proposal;
 pub mod reload;
 mod repository;
@@ -77,6 +78,7 @@ pub fn operations(daemon: Daemon) -> Arc<Operations> {
     proposal::register(&mut operations);
     repository::register(&mut operations);
     overview::register(&mut operations);
+    policy::register(&mut operations);
     review::register(&mut operations);
     screenshot::register(&mut operations);
     search::register(&mut operations);

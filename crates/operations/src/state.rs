@@ -41,6 +41,7 @@ pub struct DaemonState {
     pub questions: Arc<missiond_attention::questions::Questions>,
     pub permissions: Arc<missiond_attention::permissions::Permissions>,
     pub notifications: Arc<missiond_attention::notifications::Notifications>,
+    pub network: Arc<missiond_attention::network::Network>,
     pub autopilot: Arc<missiond_autopilot::Autopilot>,
     pub toolhub: Arc<crate::toolhub::Toolhub>,
     pub http_access: crate::http_access::HttpAccess,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::autopilot::AutopilotMode;
 use super::operations;
+use super::policy::PolicyLayer;
 
 operations! {
     Communication;
@@ -334,6 +335,12 @@ pub struct PermissionVerdict {
     /// The rules that decide; none when nothing is known.
     pub rules: Vec<String>,
     pub reason: String,
+    /// The layer of the policy that decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layer: Option<PolicyLayer>,
+    /// What would have to change for another outcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<String>,
     /// What of a command with several parts each would come to alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PermissionPart>,

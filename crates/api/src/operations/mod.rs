@@ -17,6 +17,7 @@ pub mod execution;
 pub mod knowledge;
 pub mod observe;
 pub mod overview;
+pub mod policy;
 pub mod proposal;
 pub mod repository;
 pub mod review;

@@ -8,19 +8,23 @@
 //! away from its own records.
 
 mod grant;
+mod policy;
 mod request;
 mod rules;
 mod watch;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use missiond_api::Home;
 use missiond_config::Config;
-use missiond_core::{Clock, Timestamp};
+use missiond_config::policy_files::PolicyFiles;
+use missiond_core::Clock;
 use missiond_executions::Executions;
-use missiond_guard::permissions::{Request, Rule, Verdict, decide};
-use missiond_runtime::{Component, StartError, Supervisor, Tasks};
+use missiond_guard::permissions::{Request, Verdict};
+use missiond_guard::policy::{Decision, InForce};
+use missiond_runtime::{Component, StartError, Supervisor, Tasks, blocking};
 use missiond_slots::Slots;
 use missiond_store::MissionDb;
 use missiond_timeline::Timeline;
@@ -42,6 +46,7 @@ pub struct Permissions {
     slots: Arc<Slots>,
     executions: Arc<Executions>,
     questions: Arc<Questions>,
+    policies: Arc<PolicyFiles>,
     tasks: Tasks,
 }
 
@@ -56,6 +61,7 @@ pub struct Parts {
     pub slots: Arc<Slots>,
     pub executions: Arc<Executions>,
     pub questions: Arc<Questions>,
+    pub policies: Arc<PolicyFiles>,
     pub supervisor: Supervisor,
 }
 
@@ -74,6 +80,9 @@ impl Component for Permissions {
             self.tasks.spawn_restarting("dialog watch", move || {
                 watch::run(Arc::clone(&this), first.take())
             });
+            let this = Arc::clone(&self);
+            self.tasks
+                .spawn_restarting("policy watch", move || policy::watch(Arc::clone(&this)));
             Ok(())
         })
     }
@@ -94,9 +103,11 @@ impl Permissions {
             slots,
             executions,
             questions,
+            policies,
             supervisor,
         } = parts;
         Self {
+            policies,
             home,
             db,
             timeline,
@@ -109,32 +120,30 @@ impl Permissions {
         }
     }
 
-    /// What the rules say to a request.
+    /// What the rules and the policies say to a request.
     pub async fn decide(&self, request: &Request) -> Result<Verdict, QuestionError> {
-        Ok(self.in_force().await?.decide(request))
+        self.decision(request).await.map(Decision::verdict)
     }
 
-    /// The rules as they are now, for several requests.
-    pub async fn in_force(&self) -> Result<RulesInForce, QuestionError> {
+    /// The same with its layer, and with what would have to change.
+    pub async fn decision(&self, request: &Request) -> Result<Decision, QuestionError> {
+        let folder = PathBuf::from(&request.base.folder);
+        Ok(self.in_force(&folder).await?.decide(request))
+    }
+
+    /// The rules and policies as they are now for whoever works in a folder, for several
+    /// requests.
+    pub async fn in_force(&self, folder: &Path) -> Result<InForce, QuestionError> {
+        let (files, place) = (Arc::clone(&self.policies), folder.to_owned());
+        let policies = blocking(move || files.of(&place)).await;
         let known = self.rules().await?.into_iter();
-        Ok(RulesInForce {
-            rules: known.map(|known| known.rule).collect(),
-            now: self.clock.now(),
-        })
+        let rules = known.map(|known| known.rule).collect();
+        Ok(InForce::new(rules, policies, self.clock.now()))
     }
-}
 
-/// The rules of one moment.
-#[derive(Debug)]
-pub struct RulesInForce {
-    rules: Vec<Rule>,
-    now: Timestamp,
-}
-
-impl RulesInForce {
-    /// What they say to a request.
+    /// The files of policies.
     #[must_use]
-    pub fn decide(&self, request: &Request) -> Verdict {
-        decide(&self.rules, request, self.now)
+    pub fn policy_files(&self) -> &Arc<PolicyFiles> {
+        &self.policies
     }
 }

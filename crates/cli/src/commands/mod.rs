@@ -31,6 +31,7 @@ mod mcp;
 mod model;
 mod permission;
 mod picture;
+mod policy;
 mod registry;
 mod rehearse;
 mod review;
@@ -112,6 +113,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Answer(args) => attention::answer(args, &reach, output),
         Command::Dismiss(args) => attention::dismiss(args, &reach, output),
         Command::Permission(command) => permission::run(command, &reach, output),
+        Command::Policy(command) => policy::run(command, &reach, output),
         Command::Open(args) => web::open(&args, &reach, output),
         Command::Token(command) => web::token(command, &reach, output),
         Command::Autopilot(command) => autopilot::run(command, &reach, output),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::file::{Policy, PolicyProblem};
-use super::rule::PolicyRule;
+use super::rule::{Layer, PolicyRule};
 use super::starter::starter;
 
 /// The policies that hold for an agent: the person's and its repository's.
@@ -37,6 +37,12 @@ impl Policies {
     pub fn rule(&self, name: &str) -> Option<&PolicyRule> {
         let mut all = self.rules().chain(&starter().rules);
         all.find(|rule| rule.name == name)
+    }
+
+    /// Every rule that holds for what goes out through the proxy.
+    pub fn network_rules(&self) -> impl Iterator<Item = &PolicyRule> {
+        let rules = self.of_networks().flat_map(|policy| &policy.rules);
+        rules.filter(|rule| matches!(rule.layer(), Layer::Network | Layer::Rest))
     }
 
     /// Whether the person has said anything about networks.

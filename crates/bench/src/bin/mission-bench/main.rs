@@ -14,6 +14,7 @@ mod ipc;
 mod journal;
 mod kb;
 mod mcp;
+mod policy;
 mod report;
 mod score;
 mod scratch;
