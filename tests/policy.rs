@@ -23,6 +23,7 @@ impl Stage {
     }
 
     fn write(&self, text: &str) {
+        fs::create_dir_all(self.file.parent().unwrap()).unwrap();
         let _ = fs::remove_file(&self.file);
         fs::write(&self.file, text).unwrap();
         fs::set_permissions(&self.file, fs::Permissions::from_mode(0o600)).unwrap();

@@ -54,7 +54,9 @@ fn a_policy_is_read_by_an_agent_and_written_by_a_person() {
         page["files"][0]["in_force"], false,
         "a check puts nothing in force"
     );
-    std::fs::write(&file, text).unwrap();
+    let file = Path::new(&file);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(file, text).unwrap();
     let explained = agent.done("policy_explain", json!({ "argument": "frobnicate it" }));
     assert_eq!(
         (
