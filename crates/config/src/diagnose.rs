@@ -174,5 +174,6 @@ fn check_values(config: &Config) -> Result<(), InvalidValue> {
     config.upgrade.check()?;
     config.knowledge.check()?;
     config.conversations.check()?;
-    config.usage.check()
+    config.usage.check()?;
+    config.llm.check()
 }

@@ -46,6 +46,7 @@ pub mod incidents;
 pub mod journals;
 pub mod knowledge;
 pub mod leases;
+pub mod llm;
 mod migrate;
 pub mod overview;
 pub mod permissions;
