@@ -57,6 +57,8 @@ mod lifecycle;
 mod manifests;
 mod markers;
 mod mcp_servers;
+mod models;
+mod models_sdks;
 mod ollama;
 mod person;
 mod pictures;

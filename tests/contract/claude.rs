@@ -102,7 +102,7 @@ fn claude_code_is_driven_by_an_editor() {
 }
 
 /// A room with Claude Code in it, past its first start.
-fn prepared() -> Option<(Room, Cli)> {
+pub(super) fn prepared() -> Option<(Room, Cli)> {
     let clis = Clis::installed()?;
     let program = clis.file(&format!("@anthropic-ai/claude-code-{}/claude", platform()));
     let room = Room::new("claude", &program);

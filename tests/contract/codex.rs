@@ -78,7 +78,7 @@ fn codex_is_told_what_it_does_not_read() {
     }
 }
 
-fn prepared() -> Option<(Room, Cli)> {
+pub(super) fn prepared() -> Option<(Room, Cli)> {
     let clis = Clis::installed()?;
     let room = Room::new("codex", &clis.file("@openai/codex/bin/codex.js"));
     let config = format!(

@@ -41,7 +41,7 @@ fn gemini_cli_is_told_what_it_does_not_read() {
     }
 }
 
-fn prepared() -> Option<(Room, Cli)> {
+pub(super) fn prepared() -> Option<(Room, Cli)> {
     let clis = Clis::installed()?;
     let room = Room::new("gemini", &clis.file("@google/gemini-cli/bundle/gemini.js"));
     let settings = json!({

@@ -8,6 +8,7 @@ mod claude;
 mod codex;
 mod copilot;
 mod files;
+mod gateway;
 mod gemini;
 mod handoff;
 mod journal;

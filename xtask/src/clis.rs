@@ -1,5 +1,6 @@
-//! `cargo xtask clis`: the agent CLIs the tests run, from npm, at the versions
-//! that `tests/clis` pins. They go into `target/clis` and nowhere else.
+//! `cargo xtask clis`: the agent CLIs the tests run, and the vendors' clients that are run
+//! against the gateway, from npm, at the versions that `tests/clis` and `tests/sdks` pin.
+//! They go into `target/clis` and `target/sdks` and nowhere else.
 
 use std::fs;
 use std::path::Path;
@@ -13,23 +14,29 @@ const INSTALLED: &str = "installed-lock.json";
 
 /// Installs what is not there yet, or says why it cannot.
 pub(crate) fn install() -> Result<(), String> {
-    let pinned = run::root().join("tests/clis");
-    let folder = run::target_folder()?.join("clis");
+    install_packages("clis", "the agent CLIs")?;
+    install_packages("sdks", "the vendors' clients")
+}
+
+fn install_packages(name: &str, what: &str) -> Result<(), String> {
+    let pinned = run::root().join("tests").join(name);
+    let folder = run::target_folder()?.join(name);
     let lock = read(&pinned.join("package-lock.json"))?;
     if fs::read_to_string(folder.join(INSTALLED)).is_ok_and(|installed| installed == lock) {
         return Ok(());
     }
     if !run::exists("npm") {
-        return Err("the agent CLIs need npm (Node 20 or newer): install it, \
-                    or leave their tests out with `cargo xtask test --skip-clis`"
-            .to_owned());
+        return Err(format!(
+            "{what} need npm (Node 20 or newer): install it, or leave their tests out with \
+             `cargo xtask test --skip-clis`"
+        ));
     }
     let problem = |error: std::io::Error| format!("{}: {error}", folder.display());
     fs::create_dir_all(&folder).map_err(problem)?;
     for file in ["package.json", "package-lock.json"] {
         fs::copy(pinned.join(file), folder.join(file)).map_err(problem)?;
     }
-    println!("installing the agent CLIs from npm");
+    println!("installing {what} from npm");
     let began = Instant::now();
     // The scripts of packages are not run: what the tests start needs none. Not
     // `npm ci`, which refuses a lock file without the packages of platforms that
@@ -38,7 +45,7 @@ pub(crate) fn install() -> Result<(), String> {
     let flags = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
     run::output(Command::new("npm").args(flags).current_dir(&folder)).map_err(|error| {
         format!(
-            "the agent CLIs could not be installed: {error}; \
+            "{what} could not be installed: {error}; \
              `cargo xtask test --skip-clis` leaves their tests out"
         )
     })?;

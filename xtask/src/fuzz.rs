@@ -18,6 +18,7 @@ const TARGETS: &[&str] = &[
     "mcp_wire",
     "acp",
     "control",
+    "model_answers",
     "knowledge",
     "secrets",
     "transcripts",

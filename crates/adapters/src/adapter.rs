@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use missiond_core::CliEngine;
 
-use crate::launch::Launch;
+use crate::launch::{Launch, ModelAccess, ModelWay};
 use crate::native_context::NativeContext;
 use crate::personal_transcripts::{PersonalTranscript, TranscriptOrigin};
 use crate::plan::{LaunchPlan, PlanError, StartupDialog};
@@ -34,6 +34,11 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
 
     /// How a launch is done with this CLI, by the controller it names.
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError>;
+
+    /// How the CLI is told to reach its model through the daemon; none where it cannot.
+    fn model_way(&self, _access: &ModelAccess) -> Option<ModelWay> {
+        None
+    }
 
     /// Questions the CLI may ask on its screen before it takes a prompt.
     fn startup_dialogs(&self) -> &'static [StartupDialog] {

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
 use crate::detect::find_program;
-use crate::launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
+use crate::launch::{
+    Conversation, HookCommand, Launch, McpServer, ModelAccess, ModelWay, PermissionMode,
+};
 use crate::native_context::{InstructionFiles, NativeContext};
 use crate::personal_transcripts::{self, PersonalTranscript, TranscriptOrigin};
 use crate::plan::{
@@ -128,6 +130,17 @@ impl Adapter for ClaudeCode {
             resume: ResumeBy::Resume,
             standing: Standing::Proven,
         })
+    }
+
+    fn model_way(&self, access: &ModelAccess) -> Option<ModelWay> {
+        // As a bearer's token it needs no question on the first start, as a key would.
+        Some(ModelWay::by_variables([
+            (
+                "ANTHROPIC_BASE_URL",
+                format!("{}/anthropic", access.base_url),
+            ),
+            ("ANTHROPIC_AUTH_TOKEN", access.token.clone()),
+        ]))
     }
 
     fn exit_command(&self) -> Option<&'static str> {

@@ -10,7 +10,7 @@ use missiond_core::{CliEngine, Controller, ToolOutcome};
 use serde_json::Value;
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
-use crate::launch::{Conversation, Launch, McpServer, PermissionMode};
+use crate::launch::{Conversation, Launch, McpServer, ModelAccess, ModelWay, PermissionMode};
 use crate::native_context::{InstructionFiles, NativeContext};
 use crate::personal_transcripts::{self, PersonalTranscript, TranscriptOrigin};
 use crate::plan::{ConversationId, Instructions, LaunchPlan, PlanError, SignalTransport, text};
@@ -23,6 +23,9 @@ use crate::transcript::{
 
 /// The first line of a rollout carries the CLI's whole instructions.
 const LONGEST_HEAD: u64 = 1 << 20;
+
+/// The variable in which it finds the token of its provider.
+const MODEL_TOKEN: &str = "MISSION_MODEL_TOKEN";
 
 #[derive(Debug)]
 pub(crate) struct Codex;
@@ -99,6 +102,22 @@ impl Adapter for Codex {
             resume: ResumeBy::Resume,
             standing: Standing::Proven,
         })
+    }
+
+    fn model_way(&self, access: &ModelAccess) -> Option<ModelWay> {
+        let mut way = ModelWay::by_variables([(MODEL_TOKEN, access.token.clone())]);
+        let provider = format!(
+            "{{name=\"mission\",base_url={},env_key={},wire_api=\"responses\"}}",
+            toml_string(&format!("{}/openai/v1", access.base_url)),
+            toml_string(MODEL_TOKEN),
+        );
+        for (key, value) in [
+            ("model_providers.mission", provider.as_str()),
+            ("model_provider", "\"mission\""),
+        ] {
+            way.args.extend(["-c".to_owned(), format!("{key}={value}")]);
+        }
+        Some(way)
     }
 
     fn exit_command(&self) -> Option<&'static str> {

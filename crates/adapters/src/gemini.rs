@@ -12,7 +12,7 @@ use missiond_core::{CliEngine, Clock, Controller, SystemClock, ToolOutcome};
 use serde_json::{Map, Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
-use crate::launch::{Conversation, HookCommand, Launch, PermissionMode};
+use crate::launch::{Conversation, HookCommand, Launch, ModelAccess, ModelWay, PermissionMode};
 use crate::native_context::{InstructionFiles, NativeContext};
 use crate::personal_transcripts::{self, PersonalTranscript, TranscriptOrigin};
 use crate::plan::{
@@ -147,6 +147,16 @@ impl Adapter for GeminiCli {
             resume: ResumeBy::Load,
             standing: Standing::Proven,
         })
+    }
+
+    fn model_way(&self, access: &ModelAccess) -> Option<ModelWay> {
+        Some(ModelWay::by_variables([
+            (
+                "GOOGLE_GEMINI_BASE_URL",
+                format!("{}/gemini", access.base_url),
+            ),
+            ("GEMINI_API_KEY", access.token.clone()),
+        ]))
     }
 
     fn exit_command(&self) -> Option<&'static str> {

@@ -78,6 +78,34 @@ pub struct McpServer {
     pub tools: Vec<String>,
 }
 
+/// How an agent reaches its model through the daemon, which has the key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelAccess {
+    /// Behind it stands the name of a wire format's family: `/anthropic`, `/openai`,
+    /// `/gemini`.
+    pub base_url: String,
+    /// Good for this execution alone.
+    pub token: String,
+}
+
+/// What a launch needs for it: words for the command line, and variables. No word of the
+/// command line is secret.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelWay {
+    pub args: Vec<String>,
+    pub environment: BTreeMap<String, String>,
+}
+
+impl ModelWay {
+    pub(crate) fn by_variables<const N: usize>(variables: [(&str, String); N]) -> Self {
+        let environment = variables.map(|(name, value)| (name.to_owned(), value));
+        Self {
+            args: Vec::new(),
+            environment: environment.into(),
+        }
+    }
+}
+
 /// A program that is run at events of the CLI and gets the event on its input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookCommand {

@@ -43,7 +43,9 @@ pub use detect::{DetectError, Detected, detect, find_program};
 pub use drive::Drive;
 pub use equipment::{EquipError, Equipment};
 pub use hook::{HookError, HookEvent, HookReport, MAX_HOOK_INPUT};
-pub use launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
+pub use launch::{
+    Conversation, HookCommand, Launch, McpServer, ModelAccess, ModelWay, PermissionMode,
+};
 pub use login::{Variables, install_command, login_state};
 pub use native_context::{InstructionFiles, NativeContext};
 pub use opencode_rows::RowTail;

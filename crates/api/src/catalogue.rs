@@ -3,7 +3,7 @@
 use crate::operation::{Operation, OperationSpec};
 use crate::operations::{
     access, attention, autopilot, board, code, communication, compute, config, context,
-    conversation, demo, docs, engines, execution, knowledge, observe, overview, proposal,
+    conversation, demo, docs, engines, execution, knowledge, llm, observe, overview, proposal,
     repository, review, search, system, tools, worktree,
 };
 
@@ -94,6 +94,13 @@ pub const CATALOGUE: &[OperationSpec] = &[
     knowledge::KbExport::SPEC,
     knowledge::KbStats::SPEC,
     knowledge::KbReembed::SPEC,
+    llm::LlmModels::SPEC,
+    llm::LlmTest::SPEC,
+    llm::LlmUsage::SPEC,
+    llm::LlmTrace::SPEC,
+    llm::RouterChat::SPEC,
+    llm::RouterChatList::SPEC,
+    llm::RouterChatShow::SPEC,
     system::Health::SPEC,
     system::DaemonStatus::SPEC,
     system::DaemonStats::SPEC,

@@ -21,6 +21,7 @@ mod guard;
 mod hints_tests;
 mod journal;
 mod kb;
+mod llm;
 mod mcp;
 mod rehearse;
 mod search;
@@ -57,6 +58,7 @@ use groups::meant_by;
 pub(crate) use guard::{GuardCommand, ScanArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
 pub(crate) use kb::{KbCommand, KbFormat, ModelCommand, RememberArgs, SearchArgs};
+pub(crate) use llm::LlmCommand;
 pub(crate) use mcp::{
     ImportFrom, InitArgs, KeepArgs, McpAddArgs, McpArgs, McpCommand, McpServeArgs,
 };
@@ -321,6 +323,9 @@ PostToolUse, Notification, Stop and SessionEnd:
     /// The agent CLIs: which there are, by what each is driven; add one.
     #[command(subcommand)]
     Engine(EngineCommand),
+    /// Models of providers: ask one, see what was asked and what it cost.
+    #[command(subcommand)]
+    Llm(LlmCommand),
     /// Models that run on this machine.
     #[command(subcommand)]
     Model(ModelCommand),

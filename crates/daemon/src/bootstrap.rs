@@ -24,6 +24,7 @@ use missiond_executions::database_journal::{DatabaseJournals, Holder};
 use missiond_executions::journals::HomeJournals;
 use missiond_executions::{self as executions, ExecutionError, Executions};
 use missiond_journal::FileStore;
+use missiond_llm::Llm;
 use missiond_log::Logging;
 use missiond_memory::code::CodeMaps;
 use missiond_memory::conversations::Conversations;
@@ -379,6 +380,7 @@ async fn core_modules(base: &Base, crashed: Option<DaemonId>) -> Result<ThisRun,
 
 /// What connects the daemon with programs of others.
 struct Gateways {
+    llm: Arc<Llm>,
     toolhub: Arc<Toolhub>,
     http_access: HttpAccess,
 }
@@ -395,7 +397,15 @@ fn gateways(base: &Base) -> Result<Gateways, StartError> {
     .map_err(StartError::Toolhub)?;
     let http_access = HttpAccess::new(&base.home, base.db.clone(), Arc::clone(&base.clock))
         .map_err(StartError::HttpAccess)?;
+    let llm = Llm::new(missiond_llm::Parts {
+        daemon: base.id,
+        db: base.db.clone(),
+        clock: Arc::clone(&base.clock),
+        config: base.config.subscribe(),
+        supervisor: base.supervisor.clone(),
+    });
     Ok(Gateways {
+        llm: Arc::new(llm),
         toolhub: Arc::new(toolhub),
         http_access,
     })
@@ -416,7 +426,7 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         code,
         conversations,
     } = memory(&base);
-    let Agents { slots, executions } = agents(&base)?;
+    let Agents { slots, executions } = agents(&base, &gateways.llm)?;
     let Attention {
         questions,
         permissions,
@@ -470,6 +480,7 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         questions,
         permissions,
         notifications,
+        llm: gateways.llm,
         toolhub: gateways.toolhub,
         http_access: gateways.http_access,
         settings: Settings::new(&base.home),
@@ -527,7 +538,7 @@ struct Agents {
     executions: Arc<Executions>,
 }
 
-fn agents(base: &Base) -> Result<Agents, StartError> {
+fn agents(base: &Base, llm: &Arc<Llm>) -> Result<Agents, StartError> {
     let slots = Arc::new(Slots::new(
         &base.home,
         base.id,
@@ -554,6 +565,7 @@ fn agents(base: &Base) -> Result<Agents, StartError> {
         timeline: base.timeline.clone(),
         clock: Arc::clone(&base.clock),
         slots: Arc::clone(&slots),
+        llm: Arc::clone(llm),
         journals,
         config: base.config.subscribe(),
         supervisor: base.supervisor.clone(),
@@ -624,6 +636,7 @@ async fn workers(daemon: &Daemon) -> Result<Working, StartError> {
         .publish_pending(&daemon.timeline, daemon.clock.as_ref());
     pending.await;
     let components: Vec<Arc<dyn Component>> = vec![
+        Arc::clone(&daemon.llm) as _,
         Arc::clone(&daemon.slots) as _,
         Arc::clone(&daemon.executions) as _,
         Arc::clone(&daemon.toolhub) as _,
@@ -707,6 +720,9 @@ async fn engines(daemon: &Daemon) -> Result<Engines, StartError> {
     if config.http.enabled {
         let server = HttpServer::bind(&config.http, &daemon.home).await?;
         *daemon.http.lock() = server.address().ok();
+        if let Some(address) = daemon.http_address() {
+            daemon.llm.serve_at(address);
+        }
         let served = server.serve(
             Arc::clone(daemon),
             Arc::clone(&operations),

@@ -8,6 +8,7 @@ use missiond_api::Home;
 use missiond_config::Config;
 use missiond_core::{Clock, ExecutionId, SlotId};
 use missiond_journal::{Acknowledgement, Policy, Reason};
+use missiond_llm::Llm;
 use missiond_runtime::Supervisor;
 use missiond_slots::{SlotCommand, Slots};
 use missiond_store::{MissionDb, executions};
@@ -30,6 +31,7 @@ pub(crate) struct Context {
     pub(crate) timeline: Timeline,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) slots: Arc<Slots>,
+    pub(crate) llm: Arc<Llm>,
     pub(crate) journals: Arc<HomeJournals>,
     pub(crate) policy: Arc<Policy>,
     /// Those that have not ended.

@@ -22,6 +22,7 @@ mod journal_page;
 pub mod journals;
 mod marker_listener;
 mod messages;
+mod model_watch;
 mod open_requests;
 mod preamble;
 mod protocol;
@@ -47,6 +48,7 @@ use missiond_core::{Clock, ExecutionId, ObservationId};
 use missiond_journal::catalogue::{Review, SignalType, parse_tool_call};
 use missiond_journal::record::Sender;
 use missiond_journal::{Acknowledgement, Confidence, Observed, Outcome, Policy, Source};
+use missiond_llm::Llm;
 use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks};
 use missiond_slots::{SlotCommand, Slots};
 use missiond_store::MissionDb;
@@ -79,6 +81,7 @@ pub struct Parts {
     pub timeline: Timeline,
     pub clock: Arc<dyn Clock>,
     pub slots: Arc<Slots>,
+    pub llm: Arc<Llm>,
     pub journals: HomeJournals,
     pub config: watch::Receiver<Arc<Config>>,
     pub supervisor: Supervisor,
@@ -100,6 +103,7 @@ impl Executions {
             timeline: parts.timeline,
             clock: parts.clock,
             slots: parts.slots,
+            llm: parts.llm,
             journals: Arc::new(parts.journals),
             policy: Arc::new(Policy::standard()),
             runs: Mutex::default(),

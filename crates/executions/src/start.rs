@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use missiond_adapters::{
     AcpAgent, Adapter, Conversation, ConversationId, DetectError, Drive, Equipment, HookCommand,
-    Launch, LaunchPlan, McpServer, PermissionMode, PlanError, PlannedFile, ProgramSource,
-    StartupDialog, adapter, find_program, known_engines,
+    Launch, LaunchPlan, McpServer, ModelAccess, PermissionMode, PlanError, PlannedFile,
+    ProgramSource, StartupDialog, adapter, find_program, known_engines,
 };
 use missiond_api::EXECUTION_VARIABLE;
 use missiond_config::EnginesConfig;
@@ -127,6 +127,7 @@ impl Executions {
             }
         }
         let engines = self.context.config.borrow().engines.clone();
+        let new = self.context.with_model_access(new, &engines).await?;
         let prepared = self.context.prepare(new, &engines)?;
         let header = prepared.header.clone();
         let dialogs = prepared.dialogs.clone();
@@ -163,6 +164,42 @@ impl Executions {
 }
 
 impl Context {
+    /// Where the configuration wants it: the agent is to reach its model through this
+    /// daemon, with a token of its own instead of a key.
+    async fn with_model_access(
+        &self,
+        mut new: NewExecution,
+        engines: &EnginesConfig,
+    ) -> Result<NewExecution, ExecutionError> {
+        if !self.config.borrow().llm.is_for(&new.engine) {
+            return Ok(new);
+        }
+        let execution = match new.identity {
+            Identity::Given { execution, .. } => execution,
+            Identity::Fresh => {
+                let (execution, slot) = (ExecutionId::generate(), SlotId::generate());
+                new.identity = Identity::Given { execution, slot };
+                execution
+            }
+        };
+        let granted = self.llm.grant(execution).await;
+        let granted = granted.map_err(|error| ExecutionError::Invalid(error.to_string()))?;
+        let access = ModelAccess {
+            base_url: granted.base_url,
+            token: granted.token,
+        };
+        let Some(way) = adapter_of(&new.engine, engines).model_way(&access) else {
+            return Err(ExecutionError::Invalid(format!(
+                "{} cannot be told to reach its model through the daemon: take it out of \
+                 `llm.engines`",
+                new.engine
+            )));
+        };
+        new.args.extend(way.args);
+        new.env.extend(way.environment);
+        Ok(new)
+    }
+
     fn prepare(
         &self,
         new: NewExecution,

@@ -5,14 +5,16 @@ use std::time::{Duration, Instant};
 
 use missiond_core::Timestamp;
 use missiond_net::http::{Bytes, HttpError, Method, Response, StatusCode, Uri, header, request};
+use missiond_runtime::{OnPanic, Supervisor};
+use missiond_store::llm::RequestEnd;
 use serde_json::Value;
 
 use crate::Llm;
 use crate::error::LlmError;
 use crate::formats::{Failure, FailureKind, Reader, is_stream, read_failure};
 use crate::gate::{Attempts, Class, Health, Next, Parking, after_failure};
-use crate::items::{Answer, Item, Piece, Request, Stop};
-use crate::ledger::{Asker, Ledger, Planned};
+use crate::items::{Answer, Item, Piece, Request, Stop, Usage};
+use crate::ledger::{Asker, Entry, Ledger, Planned};
 use crate::price;
 use crate::registry::Provider;
 use crate::router::ModelName;
@@ -119,7 +121,7 @@ impl Llm {
             let error = LlmError::Failed {
                 provider: name.provider.clone(),
                 model: name.model.clone(),
-                failure: failure.clone(),
+                failure: Box::new(failure.clone()),
             };
             match next {
                 Next::Retry { after } => {
@@ -182,7 +184,16 @@ impl Llm {
             .await
             .map_err(|closed| Trouble::NotNow(closed.into()))?;
         // After the gate: what waits reserves nothing.
-        self.ledger.reserve(reservation).await.map_err(Trouble::Final)?;
+        self.ledger
+            .reserve(reservation)
+            .await
+            .map_err(Trouble::Final)?;
+        let sent_at = self.clock.now();
+        let mut unsettled = Unsettled {
+            ledger: self.ledger.clone(),
+            supervisor: self.supervisor.clone(),
+            entry: Some(entry.clone()),
+        };
         let mut run = Run {
             llm: self,
             provider,
@@ -192,7 +203,8 @@ impl Llm {
             first_piece: None,
         };
         let outcome = run.exchange(&written.path, body, pieces).await;
-        let first_at = run.first_piece.map(|after| now.plus(after));
+        unsettled.entry = None;
+        let first_at = run.first_piece.map(|after| sent_at.plus(after));
         match outcome {
             Ok(answer) => {
                 passed.tell(if answer.stop == Stop::Cut {
@@ -203,7 +215,10 @@ impl Llm {
                 let end = self.ledger.end_of(&answer, first_at, Answer::text);
                 self.ledger.settle(&entry, end, &answer.usage).await;
                 if answer.stop == Stop::Cut {
-                    let why = answer.error.clone().unwrap_or_else(|| "it has no end".to_owned());
+                    let why = answer
+                        .error
+                        .clone()
+                        .unwrap_or_else(|| "it has no end".to_owned());
                     let delivered = run.first_piece.is_some();
                     let failure = Failure {
                         kind: FailureKind::Broken,
@@ -247,7 +262,7 @@ impl Llm {
                 if !is_free {
                     end.cost = None;
                 }
-                self.ledger.settle(&entry, end, &crate::items::Usage::default()).await;
+                self.ledger.settle(&entry, end, &Usage::default()).await;
                 Err(trouble)
             }
         }
@@ -267,9 +282,10 @@ impl Llm {
             until,
             reason: why.to_owned(),
         };
-        let written = self.ledger.db.write(move |tx| {
-            Box::pin(async move { missiond_store::llm::park(tx, &parked).await })
-        });
+        let written = self
+            .ledger
+            .db
+            .write(move |tx| Box::pin(async move { missiond_store::llm::park(tx, &parked).await }));
         if let Err(error) = written.await {
             tracing::error!(provider, %error, "parking of provider not recorded");
         }
@@ -290,7 +306,10 @@ impl Llm {
             .map_err(|_| local(FailureKind::Invalid, "its address is no URL".to_owned()))?;
         let key = self.keys.key(&provider.name, &provider.key).await;
         let key = key.map_err(|problem| {
-            local(FailureKind::Key, format!("the key of {} {problem}", provider.name))
+            local(
+                FailureKind::Key,
+                format!("the key of {} {problem}", provider.name),
+            )
         })?;
         let mut builder = request(method, address);
         if !body.is_empty() {
@@ -309,7 +328,33 @@ impl Llm {
         let request = builder
             .body(body.into())
             .map_err(|error| local(FailureKind::Invalid, error.to_string()))?;
-        self.http.send(request).await.map_err(|error| of_http(&error))
+        self.http
+            .send(request)
+            .await
+            .map_err(|error| of_http(&error))
+    }
+}
+
+/// A request whose asker may go away: then it ends as given up, and counts for what it
+/// may have cost.
+struct Unsettled {
+    ledger: Ledger,
+    supervisor: Supervisor,
+    entry: Option<Entry>,
+}
+
+impl Drop for Unsettled {
+    fn drop(&mut self) {
+        let Some(entry) = self.entry.take() else {
+            return;
+        };
+        let ledger = self.ledger.clone();
+        let settle = async move {
+            let end = RequestEnd::new("given_up", ledger.clock.now());
+            ledger.settle(&entry, end, &Usage::default()).await;
+        };
+        self.supervisor
+            .spawn("model request", None, OnPanic::Report, settle);
     }
 }
 
@@ -343,7 +388,11 @@ impl Run<'_> {
         let (head, mut body) = response.into_parts();
         if head.status != StatusCode::OK {
             let read = body.read_to_end(MAX_ERROR);
-            let told = self.limited(read).await.map_err(failed)?.unwrap_or_default();
+            let told = self
+                .limited(read)
+                .await
+                .map_err(failed)?
+                .unwrap_or_default();
             let now = self.llm.clock.now();
             let failure = read_failure(format, head.status, &head.headers, &told, now);
             return Err(failed(self.llm.without_key(self.provider, failure).await));
@@ -366,7 +415,9 @@ impl Run<'_> {
                 None => return Ok(reader.finish()),
                 Some(Err(error)) => return Err(self.broken(of_http(&error))),
                 Some(Ok(bytes)) => {
-                    let new = reader.feed(&bytes).map_err(|error| self.unreadable(error))?;
+                    let new = reader
+                        .feed(&bytes)
+                        .map_err(|error| self.unreadable(error))?;
                     if !new.is_empty() {
                         self.first_piece.get_or_insert_with(|| self.began.elapsed());
                     }
@@ -419,7 +470,10 @@ impl Llm {
         }
         if failure.kind == FailureKind::Key {
             self.keys.forget(&provider.name);
-            failure.message = format!("the key of {} is refused: {}", provider.name, failure.message);
+            failure.message = format!(
+                "the key of {} is refused: {}",
+                provider.name, failure.message
+            );
         }
         failure
     }

@@ -22,7 +22,7 @@ pub enum LlmError {
     #[error(transparent)]
     Closed(#[from] Closed),
     #[error(
-        "the budget {key} of {} dollars {what} has {} left, and this request may cost {}", \
+        "the budget {key} of {} dollars {what} has {} left, and this request may cost {}",
          dollars(*.most), dollars(.most.saturating_sub(*.spent)), dollars(*.needed)
     )]
     Spent {
@@ -41,7 +41,7 @@ pub enum LlmError {
     Failed {
         provider: String,
         model: String,
-        failure: Failure,
+        failure: Box<Failure>,
     },
     #[error("the answer of {provider} cannot be read: {error}")]
     Unreadable { provider: String, error: ReadError },

@@ -35,7 +35,7 @@ pub enum KeySource {
 
 /// A key. It shows itself to nobody who does not ask for it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key(String);
+pub(crate) struct Key(String);
 
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -147,7 +147,10 @@ async fn of_command(words: &[String]) -> Result<String, String> {
         Ok(Ok((status, text))) if status.success() => Ok(text),
         Ok(Ok((status, _))) => Err(failed(status.to_string())),
         Ok(Err(error)) => Err(failed(error.to_string())),
-        Err(_) => Err(failed(format!("no answer within {} s", COMMAND_LIMIT.as_secs()))),
+        Err(_) => Err(failed(format!(
+            "no answer within {} s",
+            COMMAND_LIMIT.as_secs()
+        ))),
     }
 }
 
@@ -174,17 +177,30 @@ mod tests {
         assert!(!format!("{key:?}{keys:?}").contains("sk-of"));
         assert_eq!(key.taken_out_of("bad key sk-of-a-file!"), "bad key [key]!");
 
-        let command = |text: &str| {
-            KeySource::Command(["sh", "-c", text].map(str::to_owned).to_vec())
-        };
-        let told = keys.key("q", &command("echo sk-of-a-command")).await.unwrap();
+        let command =
+            |text: &str| KeySource::Command(["sh", "-c", text].map(str::to_owned).to_vec());
+        let told = keys
+            .key("q", &command("echo sk-of-a-command"))
+            .await
+            .unwrap();
         assert_eq!(told.unwrap().reveal(), "sk-of-a-command");
-        let failed = keys.key("r", &command("echo secret >&2; exit 3")).await.unwrap_err();
-        assert!(failed.contains("exit status: 3") && !failed.contains("secret"), "{failed}");
+        let failed = keys
+            .key("r", &command("echo secret >&2; exit 3"))
+            .await
+            .unwrap_err();
+        assert!(
+            failed.contains("exit status: 3") && !failed.contains("secret"),
+            "{failed}"
+        );
         let many = keys.key("s", &command("echo two words")).await.unwrap_err();
         assert_eq!(many, "is not one word");
         let unset = KeySource::Variable("MISSION_NO_SUCH_KEY".to_owned());
-        assert!(keys.key("t", &unset).await.unwrap_err().contains("MISSION_NO_SUCH_KEY"));
+        assert!(
+            keys.key("t", &unset)
+                .await
+                .unwrap_err()
+                .contains("MISSION_NO_SUCH_KEY")
+        );
         assert_eq!(keys.key("u", &KeySource::None).await, Ok(None));
     }
 }

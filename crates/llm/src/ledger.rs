@@ -130,14 +130,16 @@ impl Ledger {
     /// Puts it on record, if the budgets have what it may cost.
     pub(crate) async fn reserve(&self, reservation: Reservation) -> Result<(), LlmError> {
         let Reservation {
-            request, budgets, ..
+            mut request,
+            budgets,
+            ..
         } = reservation;
+        // It may have waited for its turn.
+        request.started_at = self.clock.now();
         let needed = request.reserved;
         let reserved = self
             .db
-            .write(move |tx| {
-                Box::pin(async move { llm::reserve(tx, &request, &budgets).await })
-            })
+            .write(move |tx| Box::pin(async move { llm::reserve(tx, &request, &budgets).await }))
             .await?;
         reserved.map_err(|Spent { budget, spent }| {
             let (key, what) = match budget.purse {

@@ -34,12 +34,8 @@ pub fn cost(price: &PriceConfig, used: &Usage) -> Option<u64> {
 /// What a request may cost at most: every byte of it a token of the dearest kind would be
 /// far too much, two bytes are more than any tokenizer makes of text.
 #[must_use]
-pub fn at_most(price: &PriceConfig, bytes: usize, max_output: Option<u64>) -> u64 {
-    let dearest = [
-        Some(price.input),
-        price.cache_write,
-        price.cache_write_1h,
-    ];
+pub(crate) fn at_most(price: &PriceConfig, bytes: usize, max_output: Option<u64>) -> u64 {
+    let dearest = [Some(price.input), price.cache_write, price.cache_write_1h];
     let input = dearest.into_iter().flatten().fold(0.0, f64::max);
     let output = max_output.unwrap_or(USUAL_OUTPUT);
     (tokens_of(bytes) as f64 * input + output as f64 * price.output).ceil() as u64
@@ -77,7 +73,10 @@ mod tests {
             output: Some(100),
             reasoning: Some(50),
         };
-        assert_eq!(cost(&price(), &used), Some(3000 + 3000 + 1125 + 1200 + 1500));
+        assert_eq!(
+            cost(&price(), &used),
+            Some(3000 + 3000 + 1125 + 1200 + 1500)
+        );
         let silent = Usage {
             output: None,
             ..used

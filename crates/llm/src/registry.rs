@@ -119,13 +119,13 @@ const fn format(configured: ProviderFormat) -> Format {
 
 /// Dollars as they are counted.
 #[must_use]
-pub fn microdollars(usd: f64) -> u64 {
+pub(crate) fn microdollars(usd: f64) -> u64 {
     (usd * 1e6).round().max(0.0) as u64
 }
 
 /// Every provider of the configuration, in its order.
 #[must_use]
-pub fn providers(config: &LlmConfig) -> Vec<Provider> {
+pub(crate) fn providers(config: &LlmConfig) -> Vec<Provider> {
     config.providers.iter().map(Provider::of).collect()
 }
 
@@ -139,7 +139,13 @@ mod tests {
         assert_eq!(at("http://h", "/v1/models"), "http://h/v1/models");
         assert_eq!(at("http://h/v1", "/v1/models"), "http://h/v1/models");
         assert_eq!(at("http://h/x/v1", "/v1/models"), "http://h/x/v1/models");
-        assert_eq!(at("http://h/v1", "/v1beta/models"), "http://h/v1/v1beta/models");
-        assert_eq!(at("http://h/v1beta", "/v1beta/models"), "http://h/v1beta/models");
+        assert_eq!(
+            at("http://h/v1", "/v1beta/models"),
+            "http://h/v1/v1beta/models"
+        );
+        assert_eq!(
+            at("http://h/v1beta", "/v1beta/models"),
+            "http://h/v1beta/models"
+        );
     }
 }

@@ -125,7 +125,10 @@ pub fn route(config: &LlmConfig, found: &[ModelName], need: &Need) -> Result<Rou
     Ok(Route {
         tier,
         models: found.to_vec(),
-        because: format!("{}: {why}; nothing is configured, so the Ollama that was found", tier.name()),
+        because: format!(
+            "{}: {why}; nothing is configured, so the Ollama that was found",
+            tier.name()
+        ),
     })
 }
 
@@ -155,12 +158,18 @@ mod tests {
             ..Need::default()
         };
         let config = config();
-        assert_eq!(chosen(&config, &need(10, false)), "a/small b/small (fast: 10 bytes and no tools)");
+        assert_eq!(
+            chosen(&config, &need(10, false)),
+            "a/small b/small (fast: 10 bytes and no tools)"
+        );
         assert_eq!(
             chosen(&config, &need(10, true)),
             "a/big (default: 10 bytes; `llm.default` is empty, so `llm.premium`)"
         );
-        assert_eq!(chosen(&config, &need(300_000, false)), "a/big (premium: 300000 bytes)");
+        assert_eq!(
+            chosen(&config, &need(300_000, false)),
+            "a/big (premium: 300000 bytes)"
+        );
         let wanted = Need {
             tier: Some(Tier::Fast),
             ..need(300_000, true)
@@ -178,9 +187,15 @@ mod tests {
             fast: vec!["a/small".to_owned()],
             ..LlmConfig::default()
         };
-        assert!(matches!(route(&weak, &[], &judges), Err(LlmError::NoModels)));
+        assert!(matches!(
+            route(&weak, &[], &judges),
+            Err(LlmError::NoModels)
+        ));
         let found = [ModelName::parse("ollama/tiny").unwrap()];
-        assert!(matches!(route(&weak, &found, &judges), Err(LlmError::NoModels)));
+        assert!(matches!(
+            route(&weak, &found, &judges),
+            Err(LlmError::NoModels)
+        ));
         let nothing = LlmConfig::default();
         assert!(route(&nothing, &[], &Need::default()).is_err());
         let route = route(&nothing, &found, &Need::default()).unwrap();

@@ -23,6 +23,7 @@ mod engines;
 mod execution;
 pub mod http_access;
 mod knowledge;
+mod llm;
 mod observe;
 mod overview;
 mod proposal;
@@ -73,6 +74,7 @@ pub fn operations(daemon: Daemon) -> Arc<Operations> {
     engines::register(&mut operations);
     execution::register(&mut operations);
     knowledge::register(&mut operations);
+    llm::register(&mut operations);
     observe::register(&mut operations);
     proposal::register(&mut operations);
     repository::register(&mut operations);

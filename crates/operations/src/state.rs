@@ -42,6 +42,7 @@ pub struct DaemonState {
     pub permissions: Arc<missiond_attention::permissions::Permissions>,
     pub notifications: Arc<missiond_attention::notifications::Notifications>,
     pub autopilot: Arc<missiond_autopilot::Autopilot>,
+    pub llm: Arc<missiond_llm::Llm>,
     pub toolhub: Arc<crate::toolhub::Toolhub>,
     pub http_access: crate::http_access::HttpAccess,
     pub settings: crate::settings::Settings,

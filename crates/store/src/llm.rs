@@ -218,13 +218,18 @@ pub async fn settle(tx: &mut Tx<'_>, id: &str, end: &RequestEnd) -> Result<bool,
     Ok(tx.execute(sql, &params).await? == 1)
 }
 
-/// Ends what daemons that no longer run left under way. What they reserved counts on:
+/// Ends what daemons that no longer run left under way, and takes away the tokens of
+/// executions that have ended. What they reserved counts on:
 /// nobody knows how much of it was used.
 pub async fn end_lost(tx: &mut Tx<'_>, own: DaemonId, now: Timestamp) -> Result<u64, StoreError> {
     let sql = "UPDATE llm_requests SET ended_at = $2, outcome = 'lost' \
          WHERE ended_at IS NULL AND daemon <> $1 AND daemon NOT IN \
          (SELECT id FROM daemon_state WHERE ended_at IS NULL)";
-    tx.execute(sql, &[Value::written(own), now.into()]).await
+    let ended = tx.execute(sql, &[Value::written(own), now.into()]).await?;
+    let sql = "DELETE FROM llm_tokens WHERE execution IN \
+         (SELECT id FROM executions WHERE ended_at IS NOT NULL)";
+    tx.execute(sql, &[]).await?;
+    Ok(ended)
 }
 
 /// Which requests are wanted; all of them where nothing is said.

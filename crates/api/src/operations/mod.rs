@@ -15,6 +15,7 @@ pub mod docs;
 pub mod engines;
 pub mod execution;
 pub mod knowledge;
+pub mod llm;
 pub mod observe;
 pub mod overview;
 pub mod proposal;

@@ -51,6 +51,7 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
             "engine",
             "mcp",
             "acp",
+            "llm",
             "model",
             "token",
             "daemon",

@@ -26,6 +26,7 @@ mod journal;
 mod kb;
 mod kb_show;
 mod kb_transfer;
+mod llm;
 mod logs;
 mod mcp;
 mod model;
@@ -125,6 +126,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Skill(command) => context::skill(command, &reach, output),
         Command::Conversation(command) => conversation::run(command, &reach, output),
         Command::Kb(command) => kb::run(command, &reach, output),
+        Command::Llm(command) => llm::run(command, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),
         Command::Acp(args) => acp::run(args, &reach, output),
         Command::Mcp(args) => mcp::run(args, &reach, output),

@@ -197,7 +197,7 @@ proptest! {
         for format in Format::ALL {
             let mut reader = Reader::new(format);
             let _ = reader.feed(&bytes);
-            reader.finish();
+            let _ = reader.finish();
             let _ = Reader::whole(format, &bytes);
         }
     }

@@ -34,7 +34,7 @@ pub enum Next {
 }
 
 /// Requests to one provider at most.
-pub const MAX_SENT: u32 = 4;
+const MAX_SENT: u32 = 4;
 
 /// The first wait where nobody says how long.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
