@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::formats::Format;
+use crate::format::Format;
 
 /// What a model is asked.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -8,6 +8,7 @@
 mod ask;
 mod chat;
 mod error;
+mod format;
 pub mod formats;
 pub mod gate;
 pub mod items;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::assembly::{Assembly, Key};
-use super::{Format, Written, text};
+use crate::format::{Format, Written, text};
 use crate::items::{Caching, Item, Message, Request, Role, Stop, Usage};
 
 /// What is asked for where nobody says how long an answer may be; the format wants a

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Format;
+use crate::format::Format;
 use crate::items::{Answer, Arguments, Call, Item, Opaque, Piece, Reasoning, Stop, Usage};
 
 /// More parts than any answer has.

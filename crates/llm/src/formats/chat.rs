@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::assembly::{Assembly, Key};
-use super::{Written, text};
+use crate::format::{Written, text};
 use crate::items::{Item, Message, Request, Role, Stop, Usage};
 
 pub(super) fn write(request: &Request) -> Written {

@@ -9,7 +9,7 @@ use missiond_net::http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Format, text};
+use crate::format::{Format, text};
 
 /// The most of an error's text that is kept.
 const MAX_MESSAGE: usize = 1000;

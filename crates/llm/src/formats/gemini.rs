@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::assembly::{Assembly, Key};
-use super::{Format, Written, text};
+use crate::format::{Format, Written, text};
 use crate::items::{Item, Message, Opaque, Request, Role, Stop, Usage};
 
 pub(super) fn write(request: &Request) -> Written {

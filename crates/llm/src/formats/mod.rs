@@ -18,78 +18,17 @@ pub(crate) use anthropic::is_answer_tool;
 mod tests;
 
 use missiond_net::http::{HeaderMap, header};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::format::Written;
 use crate::items::Request;
 
+pub use crate::format::Format;
 pub(crate) use failure::written_duration;
 pub use failure::{Failure, FailureKind, read_failure};
 pub use reader::{MAX_ANSWER, MAX_EVENT, ReadError, Reader};
 
-/// A wire format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Format {
-    /// Anthropic Messages.
-    Anthropic,
-    /// OpenAI Responses.
-    Responses,
-    /// OpenAI Chat Completions, which many servers speak.
-    Chat,
-    /// Gemini `generateContent`.
-    Gemini,
-    /// Ollama's own.
-    Ollama,
-}
-
-/// How a format cuts its stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Framing {
-    ServerSentEvents,
-    Lines,
-}
-
-/// A request as it is sent.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Written {
-    /// Behind the base URL of the provider.
-    pub path: String,
-    pub body: Value,
-}
-
 impl Format {
-    pub const ALL: [Self; 5] = [
-        Self::Anthropic,
-        Self::Responses,
-        Self::Chat,
-        Self::Gemini,
-        Self::Ollama,
-    ];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Anthropic => "anthropic",
-            Self::Responses => "responses",
-            Self::Chat => "chat",
-            Self::Gemini => "gemini",
-            Self::Ollama => "ollama",
-        }
-    }
-
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.name() == name)
-    }
-
-    pub(crate) const fn framing(self) -> Framing {
-        match self {
-            Self::Ollama => Framing::Lines,
-            _ => Framing::ServerSentEvents,
-        }
-    }
-
     /// A request whose answer streams.
     #[must_use]
     pub fn write(self, request: &Request) -> Written {
@@ -154,9 +93,4 @@ pub fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.starts_with("text/event-stream") || kind.starts_with("application/x-ndjson")
-}
-
-/// The text of a member; nothing where it is none.
-pub(crate) fn text<'v>(value: &'v Value, member: &str) -> &'v str {
-    value[member].as_str().unwrap_or_default()
 }

@@ -4,7 +4,8 @@ use missiond_net::{Frame, FrameDecoder, SseEvent, SseParser};
 use serde_json::Value;
 
 use super::assembly::Assembly;
-use super::{Format, Framing, anthropic, chat, gemini, ollama, responses};
+use super::{anthropic, chat, gemini, ollama, responses};
+use crate::format::{Format, Framing};
 use crate::items::{Answer, Piece};
 
 /// One event: an image in base64 fits, and a whole response of the Responses format.

@@ -19,6 +19,7 @@ mod fixtures;
 mod http_access;
 mod knowledge;
 mod leases;
+mod llm;
 mod permissions;
 mod prompt_snapshots;
 mod questions;
@@ -37,6 +38,7 @@ pub use executions::*;
 pub use http_access::*;
 pub use knowledge::*;
 pub use leases::*;
+pub use llm::*;
 pub use permissions::*;
 pub use prompt_snapshots::*;
 pub use questions::*;
@@ -132,6 +134,10 @@ macro_rules! for_each_store_case {
             a_permission_decision_is_kept_with_what_became_of_it,
             http_access_is_known_by_its_hash_until_it_is_taken_back,
             http_access_of_another_home_is_neither_found_nor_listed,
+            money_is_reserved_before_a_request_and_settled_after_it_once,
+            no_budget_is_exceeded_by_64_who_reserve_at_once,
+            a_parked_provider_and_a_chat_are_found_again,
+            a_token_is_of_an_execution_that_runs,
             code_is_kept_by_file_and_forgotten_with_another_format,
             a_beacon_is_kept_with_what_became_of_it,
             what_a_model_made_of_code_is_kept_once,

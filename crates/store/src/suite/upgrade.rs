@@ -254,6 +254,20 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT host, numbers FROM stats_samples",
         answer: &["here", "{\"calls\":1.0}"],
     },
+    Holding {
+        since: 25,
+        write: "INSERT INTO llm_requests (id, daemon, provider, format, model, purpose, principal, \
+             started_at, reserved) VALUES ('r1', 'd1', 'p', 'chat', 'm', 'test', 'person', 5, 70)",
+        ask: "SELECT model, CAST(reserved AS text) FROM llm_requests",
+        answer: &["m", "70"],
+    },
+    Holding {
+        since: 25,
+        write: "INSERT INTO llm_parked (provider, parked_at, until, reason) \
+             VALUES ('p', 5, 9, 'no money')",
+        ask: "SELECT provider, reason FROM llm_parked",
+        answer: &["p", "no money"],
+    },
     // The two engines write bytes differently; an execution that ended is found by
     // the index that came with the vectors.
     Holding {
@@ -491,6 +505,12 @@ async fn wipe(db: &MissionDb) {
             "DROP TABLE knowledge_revisions",
             "DROP TABLE knowledge",
             "DROP TABLE told_effects",
+            "DROP TABLE router_chat_messages",
+            "DROP TABLE router_chat_sessions",
+            "DROP TABLE llm_tokens",
+            "DROP TABLE llm_parked",
+            "DROP TABLE llm_budget",
+            "DROP TABLE llm_requests",
             "DROP TABLE http_access",
             "DROP TABLE beacon_nodes",
             "DROP TABLE beacons",

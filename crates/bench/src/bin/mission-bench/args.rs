@@ -95,6 +95,14 @@ pub(crate) enum BenchCommand {
         #[arg(long, default_value_t = 20_000)]
         calls: u32,
     },
+    /// What the gateway adds to a request of an agent, and how many answers flow at once.
+    Llm {
+        #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+        requests: u32,
+        /// Answers at once.
+        #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(2..=450))]
+        streams: u32,
+    },
     /// Durable appends beside bare writes of the same bytes, replay and opening.
     Journal {
         /// Records of the journal that is replayed.

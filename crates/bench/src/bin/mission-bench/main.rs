@@ -13,6 +13,7 @@ mod guard;
 mod ipc;
 mod journal;
 mod kb;
+mod llm;
 mod mcp;
 mod report;
 mod score;
@@ -111,6 +112,9 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
             journal::run(size, output)?
         }
         BenchCommand::Kb(args) => kb::run(&args, output)?,
+        BenchCommand::Llm { requests, streams } => {
+            llm::run(requests, streams, &mission, output)?
+        }
         BenchCommand::Start { rounds } => start::run(rounds, &mission, output)?,
         BenchCommand::Mcp {
             calls,
