@@ -581,3 +581,27 @@ async fn a_price_nobody_knows_is_said_and_not_guessed() {
     bound.config.send_replace(Arc::new(raised));
     assert!(bound.ask(&["p/another"]).await.is_ok());
 }
+
+#[tokio::test]
+async fn a_server_that_is_not_who_it_should_be_is_sent_nothing() {
+    // It speaks no TLS, so nobody knows who it is; and a name that nobody has.
+    let plain = serve(vec![good()]);
+    let encrypted = plain.url.replace("http://127.0.0.1", "https://localhost");
+    let well = serve(vec![good()]);
+    let providers = [
+        ("a", encrypted.as_str()),
+        ("b", "https://no-such-host.invalid"),
+        ("c", &well.url),
+    ];
+    let room = room("", &providers).await;
+    let answered = room.ask(&["a/m", "b/m", "c/m"]).await.unwrap();
+    assert_eq!(answered.by.to_string(), "c/m");
+    let seen = plain.requests.lock().join("\n");
+    assert!(!seen.contains(KEY) && !seen.contains("say hello"), "{seen}");
+    let outcomes = room.outcomes().await;
+    let (last, before) = outcomes.split_last().unwrap();
+    assert_eq!(last, "answered");
+    assert!(before.iter().all(|one| one == "failed") && before.len() <= 8, "{outcomes:?}");
+    let spent: u64 = room.requests().await.iter().filter_map(|one| one.cost).sum();
+    assert_eq!(spent, 20, "what was never sent cost nothing");
+}
