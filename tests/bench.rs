@@ -50,7 +50,13 @@ fn the_bench_of_models_asks_directly_and_through_the_gateway() {
     let home = TestHome::new();
     let report = home.json(&["bench", "llm", "--requests", "10", "--streams", "8"]);
     assert_eq!(report["bench"], "llm");
-    for metric in ["direct_p50_ms", "gateway_p50_ms", "gateway_p99_ms", "streams_per_s", "rss_mb"] {
+    for metric in [
+        "direct_p50_ms",
+        "gateway_p50_ms",
+        "gateway_p99_ms",
+        "streams_per_s",
+        "rss_mb",
+    ] {
         let value = report["metrics"][metric].as_f64();
         assert!(value.is_some_and(|value| value > 0.0), "{metric}: {report}");
     }

@@ -601,7 +601,15 @@ async fn a_server_that_is_not_who_it_should_be_is_sent_nothing() {
     let outcomes = room.outcomes().await;
     let (last, before) = outcomes.split_last().unwrap();
     assert_eq!(last, "answered");
-    assert!(before.iter().all(|one| one == "failed") && before.len() <= 8, "{outcomes:?}");
-    let spent: u64 = room.requests().await.iter().filter_map(|one| one.cost).sum();
+    assert!(
+        before.iter().all(|one| one == "failed") && before.len() <= 8,
+        "{outcomes:?}"
+    );
+    let spent: u64 = room
+        .requests()
+        .await
+        .iter()
+        .filter_map(|one| one.cost)
+        .sum();
     assert_eq!(spent, 20, "what was never sent cost nothing");
 }

@@ -73,14 +73,19 @@ pub(super) fn run(
     report.metric("rss_mb", resident_mb(&daemon)?);
     let began = Instant::now();
     model.release();
-    let readers = open.into_iter().map(|mut asker| std::thread::spawn(move || asker.finish()));
+    let readers = open
+        .into_iter()
+        .map(|mut asker| std::thread::spawn(move || asker.finish()));
     let readers: Vec<_> = readers.collect();
     let count = readers.len();
     for reader in readers {
         let read = reader.join().map_err(|_| broken("a reader panicked"))?;
         read?;
     }
-    report.metric("streams_per_s", count as f64 / began.elapsed().as_secs_f64());
+    report.metric(
+        "streams_per_s",
+        count as f64 / began.elapsed().as_secs_f64(),
+    );
     drop(slow);
     Ok(report)
 }
@@ -118,8 +123,17 @@ fn way_of_agent(daemon: &TemporaryDaemon, model: SocketAddr) -> Result<Way, Fail
     let path = format!("--env=PATH={}:{path}", bin.display());
     let cwd = bin.display().to_string();
     daemon.run(&[
-        "run", "go", "--engine", "claude", "--control", "terminal", "--trust", "--no-context",
-        "--cwd", &cwd, &path,
+        "run",
+        "go",
+        "--engine",
+        "claude",
+        "--control",
+        "terminal",
+        "--trust",
+        "--no-context",
+        "--cwd",
+        &cwd,
+        &path,
     ])?;
     let since = Instant::now();
     let written = loop {
@@ -292,7 +306,8 @@ fn answer() -> [String; 2] {
         let event = format!("event: {name}\ndata: {{\"type\":\"{name}\"{data}}}\n\n");
         format!("{:x}\r\n{event}\r\n", event.len())
     };
-    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    let head =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
     let start = chunk(
         "message_start",
         ",\"message\":{\"id\":\"m\",\"model\":\"scripted\",\"usage\":{\"input_tokens\":9}}",

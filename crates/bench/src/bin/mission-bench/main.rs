@@ -112,9 +112,7 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
             journal::run(size, output)?
         }
         BenchCommand::Kb(args) => kb::run(&args, output)?,
-        BenchCommand::Llm { requests, streams } => {
-            llm::run(requests, streams, &mission, output)?
-        }
+        BenchCommand::Llm { requests, streams } => llm::run(requests, streams, &mission, output)?,
         BenchCommand::Start { rounds } => start::run(rounds, &mission, output)?,
         BenchCommand::Mcp {
             calls,
