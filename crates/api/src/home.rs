@@ -212,6 +212,14 @@ impl Home {
         self.run.join("slots")
     }
 
+    /// What is nobody's but the daemon's and the person's: settings, data and sockets.
+    #[must_use]
+    pub fn own_folders(&self) -> Vec<PathBuf> {
+        [&self.config, &self.data, &self.run]
+            .map(Clone::clone)
+            .into()
+    }
+
     #[must_use]
     pub fn run_dir(&self) -> &Path {
         &self.run

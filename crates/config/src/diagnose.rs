@@ -171,6 +171,7 @@ fn check_values(config: &Config) -> Result<(), InvalidValue> {
     config.engines.check()?;
     config.autopilot.check()?;
     config.mcp.check()?;
+    config.sandbox.check()?;
     config.upgrade.check()?;
     config.knowledge.check()?;
     config.conversations.check()?;

@@ -26,6 +26,7 @@ mod knowledge;
 mod mcp;
 mod meant;
 mod quiet_hours;
+mod sandbox;
 mod upgrade;
 mod usage;
 
@@ -51,6 +52,7 @@ pub use http::HttpConfig;
 pub use keys::{KeySpec, Range, Reload};
 pub use knowledge::{EmbeddingProvider, KnowledgeConfig, SearchConfig};
 pub use mcp::{McpClientConfig, McpConfig};
+pub use sandbox::{SandboxConfig, SandboxNetwork};
 pub use upgrade::UpgradeConfig;
 pub use usage::{PriceConfig, UsageConfig};
 
@@ -82,6 +84,7 @@ section! {
             engines: EnginesConfig,
             autopilot: AutopilotConfig,
             mcp: McpConfig,
+            sandbox: SandboxConfig,
             knowledge: KnowledgeConfig,
             context: ContextConfig,
             conversations: ConversationsConfig,

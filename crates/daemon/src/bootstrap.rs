@@ -391,6 +391,7 @@ fn gateways(base: &Base) -> Result<Gateways, StartError> {
         &base.metrics,
         &base.supervisor,
         base.config.borrow().daemon.health_check(),
+        &base.config.borrow().sandbox,
     )
     .map_err(StartError::Toolhub)?;
     let http_access = HttpAccess::new(&base.home, base.db.clone(), Arc::clone(&base.clock))

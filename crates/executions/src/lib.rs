@@ -34,6 +34,7 @@ mod start;
 mod startup;
 mod transcript;
 mod view;
+mod wall;
 
 use std::future::Future;
 use std::path::PathBuf;

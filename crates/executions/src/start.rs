@@ -26,6 +26,7 @@ use missiond_journal::{
     Journal, JournalHeader, MessageKey, NewMessage, OwnerEntity, OwnerRef, Text, Transport,
 };
 use missiond_runtime::blocking;
+use missiond_sandbox::{Place, Profile};
 use missiond_semantic::Size;
 use missiond_slots::{NewSlot, program_environment};
 use missiond_store::executions::{self, ExecutionRow};
@@ -90,6 +91,8 @@ pub struct NewExecution {
     pub signals: Option<Transport>,
     /// The person says that this folder may be worked in.
     pub trust_folder: bool,
+    /// How thick the wall around it is.
+    pub sandbox: Profile,
     pub size: Size,
 }
 
@@ -106,6 +109,7 @@ struct Prepared {
     env: BTreeMap<String, String>,
     name: Option<SlotName>,
     size: Size,
+    sandbox: Option<Place>,
     dialogs: Vec<StartupDialog>,
     /// Where the transcript is read from, when it is not its beginning.
     transcript: Option<String>,
@@ -215,7 +219,7 @@ impl Context {
             controller,
             program,
             cwd: new.cwd.clone(),
-            environment,
+            environment: environment.clone(),
             folder: folder.clone(),
             model: new.model,
             permission: new.permission,
@@ -260,7 +264,10 @@ impl Context {
         let dialogs = choices.answered_dialogs(&*adapter);
         plan.files.push(startup::planned(&folder, &dialogs));
         plan.files.push(choices.planned(&folder));
+        let folders = (new.cwd.as_path(), folder.as_path());
+        let sandbox = self.place(new.sandbox, &new.engine, folders, &environment);
         Ok(Prepared {
+            sandbox,
             dialogs,
             transcript: transcript.and_then(|place| place.written()),
             id,
@@ -345,6 +352,7 @@ impl Context {
             env: prepared.env.into_iter().chain(additions).collect(),
             size: prepared.size,
             control: plan_control,
+            sandbox: prepared.sandbox,
         };
         let open = self.slots.spawn(new, begun.child()).await?;
         let pid = open.record.program_pid;

@@ -28,6 +28,7 @@ use missiond_store::executions::ExecutionFilter;
 
 use crate::call::{Call, Operations};
 use crate::run_facts::{RunFacts, facts_of, failure, first_prompt, repository_name, tokens};
+use crate::walls;
 
 /// An answer is one frame; what a record says is in it once.
 const MOST_RECORD_BYTES: usize = 700_000;
@@ -47,6 +48,7 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
     check_permission(&call, params.permission)?;
     let cwd = PathBuf::from(params.cwd);
     check_script(&params.engine, &params.args, &cwd)?;
+    let sandbox = walls::of_agent(&call, &cwd)?;
     let preamble: Option<Arc<dyn Preamble>> = match &params.prompt {
         Some(prompt) if params.context && call.daemon.context.is_on() && cwd.is_dir() => {
             let wanted = BriefingRequest {
@@ -87,6 +89,7 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
             Signals::None => Transport::None,
         }),
         trust_folder: params.trust_folder,
+        sandbox,
         size: DEFAULT_SIZE,
     };
     let run = call.daemon.executions.start(new, call.trace).await;

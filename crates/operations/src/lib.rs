@@ -39,6 +39,7 @@ mod system;
 pub mod toolhub;
 mod tools;
 mod viewing;
+mod walls;
 mod worktree;
 
 pub use access::{tell_granted, tell_revoked};

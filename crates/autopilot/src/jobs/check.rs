@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use missiond_core::{Check, Evidence, Isolation, TraceContext};
+use missiond_sandbox::Profile;
 use missiond_workspace::{
     Command, CommandResult, Committed, Ending, Leftovers, WorkspaceError, Worktree, named_files,
 };
@@ -30,7 +31,8 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
             }
             let mut cancelled = false;
             for one in &work.task.checks {
-                let ran = run(work, one, path, Leftovers::End, work.cancelled()).await;
+                let wall = work.shared.config().sandbox.around_checks();
+                let ran = run(work, one, path, wall, Leftovers::End, work.cancelled()).await;
                 if ran.ending == Ending::Cancelled {
                     cancelled = true;
                     break;
@@ -67,11 +69,13 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
     }
 }
 
-/// Runs one command of a task in its place, until it is `cancelled`.
+/// Runs one command of a task in its place, until it is `cancelled`, behind a wall of this
+/// thickness.
 pub(super) async fn run(
     work: &Work,
     check: &Check,
     path: &Path,
+    wall: Profile,
     leftovers: Leftovers,
     cancelled: impl Future<Output = ()> + Send,
 ) -> CommandResult {
@@ -86,6 +90,8 @@ pub(super) async fn run(
     command.expected_exit = check.expected_exit;
     command.tail_limit = missiond_core::EVIDENCE_TAIL_BYTES;
     command.leftovers = leftovers;
+    let hidden = work.shared.home.own_folders();
+    command.sandbox = Some(work.shared.config().sandbox.place(wall, path, hidden));
     missiond_workspace::run(&command, cancelled).await
 }
 

@@ -155,7 +155,8 @@ async fn folder(work: &Work) -> Result<PathBuf, JobError> {
 async fn set_up(work: &Work, path: &Path) -> Result<(), JobError> {
     for step in &work.task.setup {
         let keep = missiond_workspace::Leftovers::Keep;
-        let ran = check::run(work, step, path, keep, work.cancelled()).await;
+        let wall = work.shared.config().sandbox.around_setup();
+        let ran = check::run(work, step, path, wall, keep, work.cancelled()).await;
         if ran.ending == missiond_workspace::Ending::Cancelled {
             return Err(JobError::Cancelled);
         }

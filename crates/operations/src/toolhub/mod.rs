@@ -7,11 +7,13 @@
 
 mod requests;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use missiond_api::Home;
+use missiond_config::SandboxConfig;
 use missiond_core::{Event, TraceContext};
 use missiond_runtime::{Component, OnPanic, StartError, Supervisor};
 use missiond_timeline::Timeline;
@@ -32,12 +34,15 @@ pub fn hub(
     home: &Home,
     supervisor: &Supervisor,
     health_check: Duration,
+    config: &SandboxConfig,
     listener: impl Fn(HubEvent) + Send + Sync + 'static,
 ) -> std::io::Result<Hub> {
+    let mut place = config.place(config.tool_servers, Path::new("/"), home.own_folders());
+    place.folder = None;
     Ok(Hub::new(HubSettings {
         config: home.config_dir().to_owned(),
         pins: home.tool_pins(),
-        keeper: KeeperCommand::of_this_program()?,
+        keeper: KeeperCommand::of_this_program()?.behind(place),
         supervisor: supervisor.clone(),
         health_check,
         listener: Box::new(listener),
@@ -57,10 +62,11 @@ impl Toolhub {
         metrics: &Arc<Metrics>,
         supervisor: &Supervisor,
         health_check: Duration,
+        config: &SandboxConfig,
     ) -> std::io::Result<Self> {
         let (events, mut waiting) = mpsc::channel::<HubEvent>(WAITING_EVENTS);
         let counted = Arc::clone(metrics);
-        let hub = hub(home, supervisor, health_check, move |event| {
+        let hub = hub(home, supervisor, health_check, config, move |event| {
             if let HubEvent::State { from, to, .. } = &event {
                 count(&counted, from, to);
             }

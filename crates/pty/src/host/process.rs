@@ -10,6 +10,7 @@ use std::time::Duration;
 use missiond_core::{CliEngine, SlotId};
 use missiond_os::files::replace_private_unsynced;
 use missiond_os::processes::{Signal, signal_group};
+use missiond_sandbox::{Place, Profile};
 use missiond_semantic::Size;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,6 +40,9 @@ pub struct LaunchSpec {
     pub handover: Option<Value>,
     pub recording: PathBuf,
     pub limits: RecordingLimits,
+    /// Behind which wall the program runs; none for no wall.
+    #[serde(default)]
+    pub sandbox: Option<Place>,
     /// A private folder for the socket and the record.
     pub run_dir: PathBuf,
     #[serde(default = "first_generation")]
@@ -115,6 +119,9 @@ pub struct HostRecord {
     /// Microseconds since 1970: time zero of the recording.
     pub started_at_us: i64,
     pub exited: Option<ExitStatus>,
+    /// How thick the wall around it is; none for no wall.
+    #[serde(default)]
+    pub sandbox: Option<Profile>,
 }
 
 impl HostRecord {
