@@ -23,6 +23,7 @@ mod journal;
 mod kb;
 mod mcp;
 mod rehearse;
+mod sandbox;
 mod search;
 mod semantic;
 mod slot;
@@ -61,6 +62,7 @@ pub(crate) use mcp::{
     ImportFrom, InitArgs, KeepArgs, McpAddArgs, McpArgs, McpCommand, McpServeArgs,
 };
 pub(crate) use rehearse::RehearseArgs;
+pub(crate) use sandbox::{NetworkArg, SandboxCommand, SandboxProbeArgs, SandboxRunArgs};
 pub(crate) use search::FindArgs;
 pub(crate) use semantic::{AnimateArgs, ReadingArgs, SemanticCommand};
 pub(crate) use slot::{AttachArgs, PictureArgs, SlotCommand, SpawnArgs};
@@ -288,6 +290,9 @@ An approval is one approval, unless --for or --scope makes a rule of it.")]
     /// Find secrets where none should be.
     #[command(subcommand)]
     Guard(GuardCommand),
+    /// Run a program behind the wall; see whether the wall holds here.
+    #[command(subcommand)]
+    Sandbox(SandboxCommand),
     /// Open the web board in a browser, logged in.
     #[command(after_help = "Examples:\n  mission open\n  mission open --print")]
     Open(OpenArgs),

@@ -20,6 +20,7 @@ use crate::process;
 use crate::term::Style;
 
 use super::engine::driven;
+use super::sandbox;
 use super::startable::{Finding, Readiness, Verdict};
 use super::status::open_incidents;
 
@@ -62,6 +63,7 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
         port,
         containment(),
         callers(),
+        sandbox::finding(&config),
         git(),
     ];
     let agents: Vec<_> = agents

@@ -35,6 +35,7 @@ mod registry;
 mod rehearse;
 mod review;
 mod run;
+mod sandbox;
 mod search;
 mod seconds;
 mod semantic;
@@ -85,6 +86,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
             missiond_pty::host::run()?;
             return Ok(ExitCode::SUCCESS);
         }
+        Command::Sandbox(command) => return sandbox::run(command, output),
         Command::Bench(args) => return bench::run(&args, output),
         Command::Docs(args) if !args.web => return docs::run(args, output),
         _ => {}
@@ -139,6 +141,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         | Command::Journal(_)
         | Command::Model(_)
         | Command::Bench(_)
+        | Command::Sandbox(_)
         | Command::PtyHost => Ok(ExitCode::SUCCESS),
     }
 }
