@@ -67,13 +67,20 @@ fn the_bench_of_uptime_kills_the_daemon_and_finds_it_again() {
 fn the_bench_of_the_guard_says_how_well_and_how_fast() {
     let home = TestHome::new();
     let size = ["--megabytes", "1", "--secrets", "200", "--decisions", "50"];
-    let report = home.json(&[&["bench", "guard"][..], &size].concat());
+    let rounds = ["--starts", "3", "--builds", "1"];
+    let report = home.json(&[&["bench", "guard"][..], &size, &rounds].concat());
     assert_eq!(report["bench"], "guard");
     let metric = |name: &str| report["metrics"][name].as_f64().unwrap();
     for name in ["recall", "precision"] {
         assert!(metric(name) >= 0.98, "{name}: {report}");
     }
-    for name in ["scan_mb_per_s", "scan_ratio_double", "decide_p50_us"] {
+    for name in [
+        "scan_mb_per_s",
+        "scan_ratio_double",
+        "decide_p50_us",
+        "sandbox_start_ms",
+        "build_ratio",
+    ] {
         assert!(metric(name) > 0.0, "{name}: {report}");
     }
 }

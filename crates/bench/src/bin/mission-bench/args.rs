@@ -77,8 +77,8 @@ pub(crate) enum BenchCommand {
         #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         conversations: u32,
     },
-    /// How fast and how well secrets are found, beside gitleaks where it is installed, and how
-    /// long a decision about a permission takes.
+    /// How fast and how well secrets are found, beside gitleaks where it is installed, how
+    /// long a decision about a permission takes, and what the wall of the sandbox costs.
     Guard {
         /// Megabytes of each sort of text; twice as many are scanned too.
         #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1_024))]
@@ -89,6 +89,12 @@ pub(crate) enum BenchCommand {
         /// Decisions about one command.
         #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
         decisions: u32,
+        /// Starts of a program behind the wall, and as many outside.
+        #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        starts: u32,
+        /// Builds behind the wall, and as many outside.
+        #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+        builds: u32,
     },
     /// Calls per second and latency of a no-op through the socket.
     Ipc {

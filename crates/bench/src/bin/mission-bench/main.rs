@@ -15,6 +15,7 @@ mod journal;
 mod kb;
 mod mcp;
 mod report;
+mod sandbox;
 mod score;
 mod scratch;
 mod soak;
@@ -93,13 +94,18 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
             megabytes,
             secrets,
             decisions,
+            starts,
+            builds,
         } => {
             let size = guard::Size {
                 megabytes: megabytes as usize,
                 secrets: secrets as usize,
                 decisions: decisions as usize,
             };
-            guard::run(size, output)?
+            let mut report = guard::run(size, output)?;
+            let rounds = sandbox::Rounds { starts, builds };
+            sandbox::measure(&mut report, rounds, &mission)?;
+            report
         }
         BenchCommand::Ipc { calls } => ipc::run(calls, &mission, output)?,
         BenchCommand::Journal { records, quick } => {
