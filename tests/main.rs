@@ -67,6 +67,8 @@ mod rehearsal;
 mod rehearsal_acp;
 mod requests;
 mod review;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod screenshots;
 mod scripted_agent;
 mod semantic;

@@ -18,6 +18,8 @@ mod pull_request;
 mod real;
 mod review;
 mod trouble;
+#[cfg(target_os = "linux")]
+mod walls;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,6 +52,15 @@ impl Field {
     /// A repository beside a home that is set up already.
     fn quiet(home: TestHome) -> Self {
         let folder = tempfile::Builder::new().prefix("field-").tempdir().unwrap();
+        // Beside the repository stand the files by which checks and tests wait for each
+        // other: all that checks see beyond their worktree.
+        let file = home.home().config_file();
+        let config = std::fs::read_to_string(&file).unwrap_or_default();
+        if !config.contains("write = ") {
+            let beside = format!("write = [{}]\n", json!(folder.path()));
+            let (before, own) = config.split_once("[sandbox]\n").unwrap_or((&config, ""));
+            home.write_config(&format!("{before}[sandbox]\n{beside}{own}"));
+        }
         let field = Self { home, folder };
         std::fs::create_dir(field.repository()).unwrap();
         field.git(&["init", "--quiet", "--initial-branch=main"]);
