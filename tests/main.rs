@@ -6,6 +6,8 @@ mod acp;
 mod anomalies;
 mod attach;
 #[cfg(target_os = "linux")]
+mod attack_ways;
+#[cfg(target_os = "linux")]
 mod attacks;
 #[cfg(target_os = "linux")]
 mod authority;
@@ -49,6 +51,7 @@ mod harness;
 mod hostile_agent;
 mod hosts;
 mod http;
+mod inbox_watch;
 mod init;
 mod input;
 mod journals;
@@ -83,6 +86,7 @@ mod timeline_load;
 mod toolhub;
 mod toolhub_hostile;
 #[cfg(target_os = "linux")]
+mod trust;
 mod upgrade;
 mod watched;
 mod worktrees;

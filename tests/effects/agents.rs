@@ -271,3 +271,28 @@ fn the_persons_own_session_told_by_mcp_is_among_the_slots() {
     agent.left_to(&home, "slot_foreground", &session("left"));
     assert_eq!(home.json(&["slot", "list"])["slots"], json!([]));
 }
+
+#[test]
+fn trust_is_counted_from_what_tools_answer_and_a_person_begins_anew() {
+    let home = TestHome::started();
+    let mut agent = Agent::start(&home, &["--toolset", "all"]);
+    crate::toolhub_hostile::list_tricks(&home, &[("plain", "")]);
+    let echo = json!({ "tool": "plain__echo", "arguments": { "text": "one" } });
+    agent.done("mcp_tool_call", echo);
+    let mut listed = Value::Null;
+    wait_for("the call to be counted", || {
+        listed = agent.done("trust_list", json!({}))["subjects"].clone();
+        listed
+            .as_array()
+            .is_some_and(|subjects| subjects.len() == 2)
+    });
+    assert_eq!(home.call("trust_list", &json!({}))["subjects"], listed);
+    let subject = json!({ "subject": "server:plain" });
+    let explained = agent.done("trust_explain", subject.clone());
+    assert_eq!(explained["score"], 502, "{explained}");
+    assert_eq!(explained["parts"][0]["kind"], "answered");
+    agent.left_to(&home, "trust_reset", &subject);
+    let explained = home.call("trust_explain", &subject);
+    assert_eq!(explained["score"], 500, "{explained}");
+    assert_eq!(explained["facts"][0]["kind"], "reset");
+}

@@ -20,6 +20,7 @@ const TARGETS: &[&str] = &[
     "control",
     "knowledge",
     "secrets",
+    "injection",
     "transcripts",
     "diff_text",
     "onnx",

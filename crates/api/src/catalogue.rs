@@ -4,7 +4,7 @@ use crate::operation::{Operation, OperationSpec};
 use crate::operations::{
     access, attention, autopilot, board, code, communication, compute, config, context,
     conversation, demo, docs, engines, execution, knowledge, observe, overview, proposal,
-    repository, review, search, system, tools, worktree,
+    repository, review, search, system, tools, trust, worktree,
 };
 
 /// Every operation there is.
@@ -52,6 +52,9 @@ pub const CATALOGUE: &[OperationSpec] = &[
     attention::permission::PermissionAdd::SPEC,
     attention::permission::PermissionRemove::SPEC,
     attention::permission::PermissionTest::SPEC,
+    trust::TrustList::SPEC,
+    trust::TrustExplain::SPEC,
+    trust::TrustReset::SPEC,
     conversation::ConversationList::SPEC,
     conversation::ConversationShow::SPEC,
     conversation::ConversationSearch::SPEC,

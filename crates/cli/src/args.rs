@@ -28,6 +28,7 @@ mod semantic;
 mod slot;
 mod task;
 mod timeline;
+mod trust;
 mod upgrade;
 mod web;
 mod worktree;
@@ -54,7 +55,7 @@ pub(crate) use docs::{DocsArgs, DocsCommand};
 pub(crate) use engine::{EngineAddArgs, EngineCommand};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 use groups::meant_by;
-pub(crate) use guard::{GuardCommand, ScanArgs};
+pub(crate) use guard::{GuardCommand, InspectArgs, ScanArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
 pub(crate) use kb::{KbCommand, KbFormat, ModelCommand, RememberArgs, SearchArgs};
 pub(crate) use mcp::{
@@ -69,6 +70,7 @@ pub(crate) use task::{
     ProposeArgs, TaskCommand,
 };
 pub(crate) use timeline::{TimelineCommand, TraceOf};
+pub(crate) use trust::TrustCommand;
 pub(crate) use upgrade::{UninstallArgs, UpgradeArgs};
 pub(crate) use web::{OpenArgs, TokenCommand};
 pub(crate) use worktree::WorktreeCommand;
@@ -285,9 +287,12 @@ An approval is one approval, unless --for or --scope makes a rule of it.")]
     /// What agents may do without asking.
     #[command(subcommand)]
     Permission(PermissionCommand),
-    /// Find secrets where none should be.
+    /// Find secrets where none should be, and text that tries to command a model.
     #[command(subcommand)]
     Guard(GuardCommand),
+    /// How far tools, servers, engines and skills are trusted, and why.
+    #[command(subcommand)]
+    Trust(TrustCommand),
     /// Open the web board in a browser, logged in.
     #[command(after_help = "Examples:\n  mission open\n  mission open --print")]
     Open(OpenArgs),

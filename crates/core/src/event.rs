@@ -454,6 +454,12 @@ events! {
             attempts: u64,
         }
         Persistent
+        /// What a run was started with is not what it was; the run is held until a person
+        /// decides. `parts` names what differs, `digest` what was found.
+        RunDrifted = "run_drifted" {
+            execution: ExecutionId, slot: SlotId, digest: String, parts: Vec<String>,
+        }
+        Persistent
         /// A manifest of the person's own is in force as it is now, or gone.
         ManifestReloaded = "manifest_reloaded" { file: String }
         Persistent

@@ -387,6 +387,8 @@ struct Gateways {
 fn gateways(base: &Base) -> Result<Gateways, StartError> {
     let toolhub = Toolhub::new(
         &base.home,
+        &base.db,
+        &base.clock,
         &base.timeline,
         &base.metrics,
         &base.supervisor,

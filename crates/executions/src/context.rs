@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use crate::error::ExecutionError;
 use crate::journals::HomeJournals;
 use crate::run::Run;
+use crate::surface::ProgramDigests;
 
 /// How long a program that is ended may take to end by itself.
 const CANCEL_GRACE: Duration = Duration::from_secs(5);
@@ -36,6 +37,7 @@ pub(crate) struct Context {
     pub(crate) runs: Mutex<HashMap<ExecutionId, Arc<Run>>>,
     pub(crate) config: watch::Receiver<Arc<Config>>,
     pub(crate) supervisor: Supervisor,
+    pub(crate) programs: ProgramDigests,
 }
 
 impl Context {

@@ -32,6 +32,7 @@ pub mod slot_expiry;
 mod spooled_hooks;
 mod start;
 mod startup;
+mod surface;
 mod transcript;
 mod view;
 
@@ -66,6 +67,7 @@ pub use preamble::{Preamble, append_preamble};
 use run::ObservationDraft;
 pub use run::Run;
 pub use start::{Identity, NewExecution, Owner, adapter_of};
+pub use surface::{GO_ON, STOP};
 pub use view::{ExecutionLookup, Shown};
 
 /// The longest prompt, in characters.
@@ -105,6 +107,7 @@ impl Executions {
             runs: Mutex::default(),
             config: parts.config,
             supervisor: parts.supervisor.clone(),
+            programs: surface::ProgramDigests::default(),
         });
         Self {
             context,

@@ -29,10 +29,12 @@ use missiond_runtime::blocking;
 use missiond_semantic::Size;
 use missiond_slots::{NewSlot, program_environment};
 use missiond_store::executions::{self, ExecutionRow};
+use missiond_store::run_surfaces;
 
 use super::follow::{self, Follow};
 use super::handoff::LaunchChoices;
 use super::run::Run;
+use super::surface::Beginning;
 use super::transcript::TranscriptCursor;
 use super::{ExecutionLookup, Executions, access, facts, startup};
 use crate::context::Context;
@@ -109,6 +111,7 @@ struct Prepared {
     dialogs: Vec<StartupDialog>,
     /// Where the transcript is read from, when it is not its beginning.
     transcript: Option<String>,
+    beginning: Beginning,
 }
 
 impl Executions {
@@ -232,6 +235,15 @@ impl Context {
             extra,
         };
         let mut plan = adapter.plan(&launch)?;
+        let beginning = Beginning {
+            cwd: new.cwd.clone(),
+            own: launch.environment.get("HOME").map(PathBuf::from),
+            program: plan.argv.first().cloned(),
+            resumed: match &launch.conversation {
+                Conversation::Resume { id } => Some(id.clone()),
+                Conversation::New { .. } => None,
+            },
+        };
         let transcript = match &launch.conversation {
             Conversation::Resume { id } => {
                 TranscriptCursor::behind(&new.engine, &new.cwd, id, &launch.environment)
@@ -262,6 +274,7 @@ impl Context {
         plan.files.push(choices.planned(&folder));
         Ok(Prepared {
             dialogs,
+            beginning,
             transcript: transcript.and_then(|place| place.written()),
             id,
             slot,
@@ -278,7 +291,7 @@ impl Context {
     }
 
     async fn launch(
-        &self,
+        self: &Arc<Self>,
         run: &Arc<Run>,
         prepared: Prepared,
         trace: TraceContext,
@@ -299,11 +312,13 @@ impl Context {
             ended_as: None,
         };
         let stored = row.clone();
+        let surface = self.first_surface(prepared.beginning).await?;
         let (told, execution, slot) = (prepared.preamble, run.id, run.slot);
         self.db
             .write(move |tx| {
                 Box::pin(async move {
                     executions::begin(tx, &stored).await?;
+                    run_surfaces::keep(tx, execution, &surface).await?;
                     match &told {
                         Some(told) => told.record(tx, execution, slot).await,
                         None => Ok(()),

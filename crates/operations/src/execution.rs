@@ -21,6 +21,7 @@ use missiond_core::{
 use missiond_executions::{
     Accepted, Direction, ExecutionError, Identity, NewExecution, Owner, Part, Preamble, Shown,
 };
+use missiond_guard::injection::{Verdict, inspect};
 use missiond_journal::{ExecutionState, Record, Sequence, Transport, narrate};
 use missiond_rehearsal::{check_builtin, named_script};
 use missiond_slots::DEFAULT_SIZE;
@@ -243,6 +244,20 @@ async fn message(call: Call, params: ExecutionMessageParams) -> Result<MessageRe
         Principal::Person => params.from,
         other => other.execution(),
     };
+    if from.is_some() || call.principal.slot().is_some() {
+        let seen = inspect(&params.text);
+        if seen.verdict() == Verdict::Held {
+            return Err(ApiError::new(
+                ErrorCode::Forbidden,
+                format!(
+                    "this message reads like orders that turn an agent from its own, {} percent \
+                     sure: it {}; say it otherwise, or ask a person to send it",
+                    seen.score,
+                    seen.reasons()
+                ),
+            ));
+        }
+    }
     let accepted = executions
         .message(
             id,

@@ -38,6 +38,7 @@ pub mod state;
 mod system;
 pub mod toolhub;
 mod tools;
+mod trust;
 mod viewing;
 mod worktree;
 
@@ -83,6 +84,7 @@ pub fn operations(daemon: Daemon) -> Arc<Operations> {
     settings::register(&mut operations);
     system::register(&mut operations);
     tools::register(&mut operations);
+    trust::register(&mut operations);
     worktree::register(&mut operations);
     Arc::new(operations)
 }

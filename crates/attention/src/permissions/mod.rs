@@ -10,6 +10,7 @@
 mod grant;
 mod request;
 mod rules;
+mod trust;
 mod watch;
 
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use missiond_executions::Executions;
 use missiond_guard::permissions::{Request, Rule, Verdict, decide};
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
 use missiond_slots::Slots;
-use missiond_store::MissionDb;
+use missiond_store::{MissionDb, trust_facts};
 use missiond_timeline::Timeline;
 use tokio::sync::watch as channel;
 
@@ -31,6 +32,7 @@ use crate::questions::{QuestionError, Questions};
 pub use grant::{Grant, GrantFor};
 pub use request::path_base;
 pub use rules::{KnownRule, RuleSource};
+pub use trust::TrustScores;
 
 #[derive(Debug)]
 pub struct Permissions {
@@ -119,8 +121,15 @@ impl Permissions {
         let known = self.rules().await?.into_iter();
         Ok(RulesInForce {
             rules: known.map(|known| known.rule).collect(),
+            trust: self.trust().await?,
             now: self.clock.now(),
         })
+    }
+
+    /// How far those are trusted that something is on record about.
+    pub async fn trust(&self) -> Result<TrustScores, QuestionError> {
+        let facts = self.db.read(|tx| Box::pin(trust_facts::all(tx))).await?;
+        Ok(TrustScores::of(&facts, self.clock.now()))
     }
 }
 
@@ -128,13 +137,15 @@ impl Permissions {
 #[derive(Debug)]
 pub struct RulesInForce {
     rules: Vec<Rule>,
+    trust: TrustScores,
     now: Timestamp,
 }
 
 impl RulesInForce {
-    /// What they say to a request.
+    /// What they say to a request, and as strictly as trust wants it.
     #[must_use]
     pub fn decide(&self, request: &Request) -> Verdict {
-        decide(&self.rules, request, self.now)
+        self.trust
+            .limit(decide(&self.rules, request, self.now), request)
     }
 }

@@ -49,7 +49,9 @@ impl Questions {
             }
             QuestionOrigin::Task { .. } | QuestionOrigin::Tool { .. } => {
                 let answer = chosen(&question, text)?;
-                self.answered(&question, answer, by, trace).await
+                let answered = self.answered(&question, answer, by, trace).await?;
+                self.settle_drift(&answered).await?;
+                Ok(answered)
             }
         }
     }

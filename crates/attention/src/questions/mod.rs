@@ -8,6 +8,7 @@
 
 mod answer;
 mod dialog;
+mod drift;
 mod error;
 mod inputs;
 mod under_way;
@@ -68,6 +69,8 @@ impl Component for Questions {
             let mut first = Some(self.timeline.follow());
             let reconciled = self.reconcile_inputs().await;
             reconciled.map_err(|error| StartError::new(error.code(), error))?;
+            let asked = self.reconcile_drifts().await;
+            asked.map_err(|error| StartError::new(error.code(), error))?;
             let this = Arc::clone(&self);
             self.tasks.spawn_restarting("questions", move || {
                 inputs::follow(Arc::clone(&this), first.take())

@@ -13,7 +13,8 @@ use super::duration::duration;
 
 #[derive(Debug, Args)]
 pub(crate) struct InboxArgs {
-    /// Show it anew whenever something changes, until Ctrl-C.
+    /// Keep it on the whole terminal, with a key for each answer (`?` lists them). Without a
+    /// terminal, or with --json, print it anew whenever something changes.
     #[arg(long)]
     pub(crate) watch: bool,
     /// Also what was answered or dismissed, the newest first.

@@ -38,6 +38,9 @@ pub(super) fn inbox(
     reach: &Reach,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
+    if args.watch && super::inbox::fits(output) {
+        return super::inbox::watch(reach, output);
+    }
     let mut client = reach.client(output)?;
     if args.watch {
         return watch(&mut client, output);

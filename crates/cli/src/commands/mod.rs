@@ -20,6 +20,7 @@ mod engine;
 mod execution;
 mod guard;
 mod hook;
+mod inbox;
 mod incident;
 mod init;
 mod journal;
@@ -46,6 +47,7 @@ mod startable;
 mod status;
 mod task;
 mod timeline;
+mod trust;
 mod uninstall;
 mod upgrade;
 mod usage;
@@ -112,6 +114,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Answer(args) => attention::answer(args, &reach, output),
         Command::Dismiss(args) => attention::dismiss(args, &reach, output),
         Command::Permission(command) => permission::run(command, &reach, output),
+        Command::Trust(command) => trust::run(command, &reach, output),
         Command::Open(args) => web::open(&args, &reach, output),
         Command::Token(command) => web::token(command, &reach, output),
         Command::Autopilot(command) => autopilot::run(command, &reach, output),

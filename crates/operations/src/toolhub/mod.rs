@@ -5,6 +5,7 @@
 //! results of operations. The same answers serve a command that has no daemon
 //! ([`requests`]), so both ways say the same.
 
+mod outside;
 mod requests;
 
 use std::sync::Arc;
@@ -12,13 +13,16 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use missiond_api::Home;
-use missiond_core::{Event, TraceContext};
+use missiond_core::{Clock, Event, Timestamp, TraceContext};
+use missiond_guard::trust::{Subject, SubjectKind};
 use missiond_runtime::{Component, OnPanic, StartError, Supervisor};
+use missiond_store::{MissionDb, trust_facts};
 use missiond_timeline::Timeline;
 use missiond_timeline::metrics::Metrics;
 use missiond_toolhub::{Hub, HubEvent, HubSettings, KeeperCommand, ServerState};
 use tokio::sync::mpsc;
 
+pub use outside::screen;
 pub use requests::fits;
 pub use requests::{control, pin, prompt_get, prompts, servers, tool_call, tools};
 
@@ -53,6 +57,8 @@ pub struct Toolhub {
 impl Toolhub {
     pub fn new(
         home: &Home,
+        db: &MissionDb,
+        clock: &Arc<dyn Clock>,
         timeline: &Timeline,
         metrics: &Arc<Metrics>,
         supervisor: &Supervisor,
@@ -69,8 +75,14 @@ impl Toolhub {
             }
         })?;
         let timeline = timeline.clone();
+        let (db, clock) = (db.clone(), Arc::clone(clock));
         supervisor.spawn("tool hub events", None, OnPanic::Report, async move {
             while let Some(event) = waiting.recv().await {
+                if let HubEvent::Tools { server, held, .. } = &event
+                    && !held.is_empty()
+                {
+                    record_drift(&db, server.as_str(), held, clock.now()).await;
+                }
                 let stored = timeline.record(of_hub(event), TraceContext::root()).await;
                 if let Err(error) = stored {
                     tracing::warn!(%error, "MCP server event not recorded on timeline");
@@ -93,6 +105,21 @@ impl Component for Toolhub {
 
     fn stop(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.hub.stop())
+    }
+}
+
+/// Tools that are not what a person accepted count against their server.
+async fn record_drift(db: &MissionDb, server: &str, held: &[String], now: Timestamp) {
+    let subject = Subject::new(SubjectKind::Server, server).to_string();
+    let mut held = held.to_vec();
+    held.sort();
+    let note = format!("tools held: {}", held.join(", "));
+    let recorded = db.write(move |tx| {
+        let (subject, note) = (subject.clone(), note.clone());
+        Box::pin(async move { trust_facts::record_drift(tx, &subject, &note, now).await })
+    });
+    if let Err(error) = recorded.await {
+        tracing::warn!(%error, "changed tools of a server not recorded");
     }
 }
 

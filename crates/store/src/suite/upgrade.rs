@@ -322,6 +322,26 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT control FROM board_tasks",
         answer: &["terminal"],
     },
+    Holding {
+        since: 25,
+        write: "INSERT INTO trust_facts (id, subject, kind, began_at, at, count) \
+             VALUES (1, 'server:docs', 'drifted', 1, 1, 1)",
+        ask: "SELECT subject, kind FROM trust_facts",
+        answer: &["server:docs", "drifted"],
+    },
+    Holding {
+        since: 25,
+        write: "INSERT INTO run_surfaces (execution, part, digest) VALUES ('e1', 'AGENTS.md', 'd')",
+        ask: "SELECT part, digest FROM run_surfaces",
+        answer: &["AGENTS.md", "d"],
+    },
+    Holding {
+        since: 25,
+        write: "INSERT INTO run_drifts (execution, digest, changes, found_at) \
+             VALUES ('e1', 'd', '[]', 1)",
+        ask: "SELECT digest, changes FROM run_drifts",
+        answer: &["d", "[]"],
+    },
 ];
 
 /// An empty database as the release before would have made it: without the newest
@@ -473,6 +493,9 @@ async fn wipe(db: &MissionDb) {
     run(
         db,
         vec![
+            "DROP TABLE trust_facts",
+            "DROP TABLE run_surfaces",
+            "DROP TABLE run_drifts",
             "DROP TABLE conversations",
             "DROP TABLE conversation_messages",
             "DROP TABLE tool_calls",

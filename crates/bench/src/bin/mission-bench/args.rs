@@ -77,8 +77,8 @@ pub(crate) enum BenchCommand {
         #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         conversations: u32,
     },
-    /// How fast and how well secrets are found, beside gitleaks where it is installed, and how
-    /// long a decision about a permission takes.
+    /// How fast and how well secrets are found, beside gitleaks where it is installed, how well
+    /// text that tries to command is, and how long a decision about a permission takes.
     Guard {
         /// Megabytes of each sort of text; twice as many are scanned too.
         #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1_024))]
@@ -89,6 +89,17 @@ pub(crate) enum BenchCommand {
         /// Decisions about one command.
         #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
         decisions: u32,
+        /// Texts that try to command, of the injection corpus; as many ordinary ones come
+        /// with them.
+        #[arg(long, default_value_t = 4_000, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+        injections: u32,
+        /// Also files and folders of texts that try to command: a file is one, of JSON each
+        /// string is one, of JSON lines each line.
+        #[arg(long, value_name = "FILE")]
+        hostile: Vec<std::path::PathBuf>,
+        /// Also files and folders of ordinary text, read in pieces of 4,000 bytes.
+        #[arg(long, value_name = "FILE")]
+        ordinary: Vec<std::path::PathBuf>,
     },
     /// Calls per second and latency of a no-op through the socket.
     Ipc {

@@ -10,6 +10,7 @@ mod context;
 mod control;
 mod dispatch;
 mod guard;
+mod injection;
 mod ipc;
 mod journal;
 mod kb;
@@ -93,13 +94,23 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
             megabytes,
             secrets,
             decisions,
+            injections,
+            hostile,
+            ordinary,
         } => {
             let size = guard::Size {
                 megabytes: megabytes as usize,
                 secrets: secrets as usize,
                 decisions: decisions as usize,
             };
-            guard::run(size, output)?
+            let mut report = guard::run(size, output)?;
+            let texts = injection::Texts {
+                made: injections as usize,
+                hostile: &hostile,
+                ordinary: &ordinary,
+            };
+            injection::measure(&texts, &mut report)?;
+            report
         }
         BenchCommand::Ipc { calls } => ipc::run(calls, &mission, output)?,
         BenchCommand::Journal { records, quick } => {
