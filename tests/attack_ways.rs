@@ -49,7 +49,7 @@ const COMMANDS: [(&str, &str); 30] = [
     ),
     (
         "a-terminal-of-its-own-left-behind",
-        r#"need script; setsid -f script -qec '"$M" call permission_add "$P"; echo $? > done' /dev/null >/dev/null 2>&1; await done"#,
+        r#"need script; setsid -f script -qec '"$M" call permission_add "$P"; echo $? > done' /dev/null >/dev/null 2>&1; await done; exit $(cat done)"#,
     ),
     (
         "a-terminal-server-it-started",

@@ -60,7 +60,7 @@ fn an_hour_makes_a_rule_and_words_answer_a_tool_that_asks() {
         .iter()
         .filter(|rule| rule["source"] == "added")
         .collect();
-    assert_eq!(added[0]["argument"], "pip install numpy", "{added:?}");
+    assert_eq!(added[0]["argument"], "re:pip install numpy", "{added:?}");
     assert!(added[0]["expires_at"].is_string(), "{added:?}");
     person.types("\x03");
     person.left_as_it_was(0);

@@ -238,7 +238,11 @@ impl Context {
         let beginning = Beginning {
             cwd: new.cwd.clone(),
             own: launch.environment.get("HOME").map(PathBuf::from),
-            program: plan.argv.first().cloned(),
+            // Our own binary is the person's to upgrade while agents run.
+            program: match adapter.source() {
+                ProgramSource::OwnBinary => None,
+                _ => plan.argv.first().cloned(),
+            },
             resumed: match &launch.conversation {
                 Conversation::Resume { id } => Some(id.clone()),
                 Conversation::New { .. } => None,

@@ -365,39 +365,38 @@ impl Context {
         if changes.is_empty() {
             return Ok(None);
         }
+        let digest = digest_of(&now);
+        let known = self.known_drift(id, digest.clone()).await?;
+        match known.map(|known| known.decision) {
+            Some(Some(decision)) if decision == GO_ON => {
+                let kept = self.db.write(move |tx| {
+                    Box::pin(async move { run_surfaces::keep(tx, id, &now).await })
+                });
+                kept.await?;
+                return Ok(None);
+            }
+            Some(_) => return Ok(Some(HELD)),
+            None => {}
+        }
         let (names, said): (Vec<_>, Vec<_>) = changes.into_iter().unzip();
         let drift = RunDrift {
             execution: id,
-            digest: digest_of(&now),
+            digest: digest.clone(),
             changes: said,
             found_at: self.clock.now(),
             decision: None,
         };
-        let digest = drift.digest.clone();
         let engine = program_changed(&drift).then(|| format!("engine:{}", run.engine));
-        let (is_new, decision) = self
-            .db
-            .write(move |tx| {
-                let (drift, now, engine) = (drift.clone(), now.clone(), engine.clone());
-                Box::pin(async move {
-                    let is_new = run_surfaces::found(tx, &drift).await?;
-                    if let (true, Some(engine)) = (is_new, &engine) {
-                        trust_facts::record_drift(tx, engine, &drift.digest, drift.found_at)
-                            .await?;
-                    }
-                    let known = run_surfaces::drift(tx, id, &drift.digest).await?;
-                    let decision = known.and_then(|known| known.decision);
-                    if decision.as_deref() == Some(GO_ON) {
-                        run_surfaces::keep(tx, id, &now).await?;
-                    }
-                    Ok((is_new, decision))
-                })
+        let is_new = self.db.write(move |tx| {
+            Box::pin(async move {
+                let is_new = run_surfaces::found(tx, &drift).await?;
+                if let (true, Some(engine)) = (is_new, &engine) {
+                    trust_facts::record_drift(tx, engine, &drift.digest, drift.found_at).await?;
+                }
+                Ok(is_new)
             })
-            .await?;
-        if decision.as_deref() == Some(GO_ON) {
-            return Ok(None);
-        }
-        if is_new {
+        });
+        if is_new.await? {
             let drifted = Event::RunDrifted {
                 execution: id,
                 slot: run.slot,
@@ -407,6 +406,17 @@ impl Context {
             run.record(drifted).await;
         }
         Ok(Some(HELD))
+    }
+
+    async fn known_drift(
+        &self,
+        execution: ExecutionId,
+        digest: String,
+    ) -> Result<Option<RunDrift>, ExecutionError> {
+        let known = self.db.read(move |tx| {
+            Box::pin(async move { run_surfaces::drift(tx, execution, &digest).await })
+        });
+        Ok(known.await?)
     }
 }
 
@@ -435,11 +445,7 @@ impl Executions {
         execution: ExecutionId,
         digest: &str,
     ) -> Result<Option<RunDrift>, ExecutionError> {
-        let digest = digest.to_owned();
-        let found = self.context.db.read(move |tx| {
-            Box::pin(async move { run_surfaces::drift(tx, execution, &digest).await })
-        });
-        Ok(found.await?)
+        self.context.known_drift(execution, digest.to_owned()).await
     }
 
     /// What a person said to a difference: the run goes on with what is there now, or ends.

@@ -49,13 +49,15 @@ impl Questions {
             .iter()
             .filter_map(|said| said.lines().next())
             .collect();
+        let slot = self.executions.slot_name(drift.execution);
         let new = NewQuestion {
             origin: QuestionOrigin::Tool {
                 execution: Some(drift.execution),
                 key: format!("{KEY}{}", drift.digest),
             },
             question: format!(
-                "What this agent was started with has changed: {}. Does it go on?",
+                "What {} was started with has changed: {}. Does it go on?",
+                slot.as_deref().unwrap_or("this agent"),
                 names.join(", ")
             ),
             context: Some(drift.changes.join("\n\n")),

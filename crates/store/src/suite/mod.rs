@@ -27,6 +27,7 @@ mod stats;
 mod tasks;
 mod timeline;
 mod transactions;
+mod trust;
 mod upgrade;
 
 pub use autopilot::*;
@@ -45,6 +46,7 @@ pub use stats::*;
 pub use tasks::*;
 pub use timeline::*;
 pub use transactions::*;
+pub use trust::*;
 pub use upgrade::*;
 
 /// Calls the macro `$run` with the names of all cases, separated by commas.
@@ -115,6 +117,9 @@ macro_rules! for_each_store_case {
             board_random_changes_keep_the_graph_whole,
             board_work_taken_by_a_person_completes_its_task,
             board_the_overview_reads_every_task_with_its_last_attempt,
+            trust_facts_of_an_hour_are_counted_together,
+            trust_the_same_drift_is_on_record_once_until_it_is_accepted,
+            runs_keep_what_they_were_started_with_and_what_was_decided,
             what_was_seen_moves_forwards_only,
             the_mode_of_the_autopilot_is_kept_with_its_reason,
             a_parked_task_counts_how_often_it_went_on,

@@ -36,8 +36,7 @@ const HELP: [&str; 12] = [
     "Any key closes this.",
 ];
 
-const KEYS: &str =
-    "a allow once · h for an hour · d deny · 1-9 option · e write · x dismiss · ? help";
+const KEYS: &str = "a allow once · h 1 hour · d deny · 1-9 option · e write · x dismiss · ? help";
 
 type Row = (Option<Style>, String);
 
@@ -68,7 +67,7 @@ pub(super) fn draw(view: &View<'_>, scrolled: &mut usize, size: Size, paint: Pai
             let is_marked = Some(question.number) == view.marked;
             let mark = if is_marked { "› " } else { "  " };
             let age = duration(view.now.since(question.asked_at).as_secs());
-            let line = format!("{mark}{}  {}  {age}", question.number, who(question));
+            let line = format!("{mark}{}  {age:<6} {}", question.number, who(question));
             content.push((is_marked.then_some(Style::Bold), line));
         }
         if let Some(question) = at.map(|at| &questions[at]) {
@@ -192,7 +191,8 @@ fn wrapped_hard(line: &str, columns: usize) -> Vec<String> {
     for row in wrapped(line, columns) {
         let mut part = String::new();
         let mut width = 0;
-        for c in row.chars() {
+        // The blank a row was cut at is not seen.
+        for c in row.trim_end().chars() {
             let wide = unicode_width::UnicodeWidthChar::width(c).unwrap_or(0);
             if width + wide > columns.max(2) {
                 rows.push(std::mem::take(&mut part));
