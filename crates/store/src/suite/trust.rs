@@ -26,7 +26,10 @@ async fn facts(db: &MissionDb) -> Vec<(String, u32)> {
 }
 
 fn pairs(pairs: &[(&str, u32)]) -> Vec<(String, u32)> {
-    pairs.iter().map(|&(kind, count)| (kind.to_owned(), count)).collect()
+    pairs
+        .iter()
+        .map(|&(kind, count)| (kind.to_owned(), count))
+        .collect()
 }
 
 pub async fn trust_facts_of_an_hour_are_counted_together(url: DbUrl) {
@@ -41,7 +44,13 @@ pub async fn trust_facts_of_an_hour_are_counted_together(url: DbUrl) {
     count(&db, "answered", minutes_later(5)).await;
     count(&db, "answered", minutes_later(6)).await;
     count(&db, "answered", minutes_later(70)).await;
-    let expected = [("answered", 3), ("errored", 1), ("reset", 1), ("answered", 2), ("answered", 1)];
+    let expected = [
+        ("answered", 3),
+        ("errored", 1),
+        ("reset", 1),
+        ("answered", 2),
+        ("answered", 1),
+    ];
     assert_eq!(facts(&db).await, pairs(&expected));
 }
 
@@ -49,8 +58,7 @@ pub async fn trust_the_same_drift_is_on_record_once_until_it_is_accepted(url: Db
     let db = open(&url).await;
     let drift = async |note: &'static str| {
         let at = minutes_later(1);
-        let found =
-            db.write(move |tx| Box::pin(trust_facts::record_drift(tx, SERVER, note, at)));
+        let found = db.write(move |tx| Box::pin(trust_facts::record_drift(tx, SERVER, note, at)));
         found.await.unwrap();
     };
     drift("a").await;
@@ -58,7 +66,12 @@ pub async fn trust_the_same_drift_is_on_record_once_until_it_is_accepted(url: Db
     drift("b").await;
     record(&db, "accepted", minutes_later(2)).await;
     drift("b").await;
-    let expected = [("drifted", 1), ("drifted", 1), ("accepted", 1), ("drifted", 1)];
+    let expected = [
+        ("drifted", 1),
+        ("drifted", 1),
+        ("accepted", 1),
+        ("drifted", 1),
+    ];
     assert_eq!(facts(&db).await, pairs(&expected));
 }
 
@@ -92,7 +105,6 @@ pub async fn runs_keep_what_they_were_started_with_and_what_was_decided(url: DbU
     for _ in 0..2 {
         let drift = drift.clone();
         let found = db.write(move |tx| {
-            let drift = drift.clone();
             Box::pin(async move { run_surfaces::found(tx, &drift).await })
         });
         news.push(found.await.unwrap());
