@@ -104,9 +104,8 @@ pub async fn runs_keep_what_they_were_started_with_and_what_was_decided(url: DbU
     let mut news = Vec::new();
     for _ in 0..2 {
         let drift = drift.clone();
-        let found = db.write(move |tx| {
-            Box::pin(async move { run_surfaces::found(tx, &drift).await })
-        });
+        let found =
+            db.write(move |tx| Box::pin(async move { run_surfaces::found(tx, &drift).await }));
         news.push(found.await.unwrap());
     }
     assert_eq!(news, [true, false]);
