@@ -7,6 +7,7 @@ mod anomalies;
 mod attach;
 #[cfg(target_os = "linux")]
 mod attacks;
+mod audit;
 #[cfg(target_os = "linux")]
 mod authority;
 mod autopilot;

@@ -417,6 +417,48 @@ fn agents_are_kept_away_from_the_records_whatever_is_allowed() {
 }
 
 #[test]
+fn the_whole_data_folder_is_closed_but_for_ones_own_worktree() {
+    let home = TestHome::started();
+    home.json(&["permission", "add", "allow", "--tool", "Read"]);
+    let data = home.home().data_dir().to_owned();
+    for folder in ["worktrees/a/one/src", "worktrees/a/two", "worktrees/b/one"] {
+        std::fs::create_dir_all(data.join(folder)).unwrap();
+    }
+    let effect = |path: &str, folder: &str| {
+        let params = json!({
+            "tool": "Read",
+            "path": data.join(path),
+            "folder": data.join(folder),
+        });
+        let verdict = home.call("permission_test", &params);
+        verdict["effect"].as_str().unwrap().to_owned()
+    };
+    let own = "worktrees/a/one";
+    for inside in [own, "worktrees/a/one/src"] {
+        assert_eq!(effect("worktrees/a/one/src/lib.rs", inside), "allow");
+        for other in [
+            "http/key",
+            "identity/audit.key",
+            "audit/audit.jsonl",
+            "config_history.jsonl",
+            "mission.db",
+            "worktrees/a/two/x",
+            "worktrees/b/one/x",
+        ] {
+            assert_eq!(effect(other, inside), "deny", "{other} from {inside}");
+        }
+    }
+    for all in [
+        "http/key",
+        "toolhub/pins.json",
+        "exchange/x",
+        "worktrees/a/one/x",
+    ] {
+        assert_eq!(effect(all, "/tmp"), "deny", "{all}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_rule_or_a_number_is_said() {
     let stage = Stage::new();
     for (command, expected) in [
@@ -447,14 +489,14 @@ fn what_is_wrong_with_a_rule_or_a_number_is_said() {
 }
 
 /// A receiver of webhooks: each request, head and body.
-struct Receiver {
-    address: std::net::SocketAddr,
+pub(crate) struct Receiver {
+    pub(crate) address: std::net::SocketAddr,
     received: std::sync::mpsc::Receiver<(String, Value)>,
 }
 
 impl Receiver {
     /// Answers each request with the next of these, then with 200.
-    fn answering(first: &'static [&'static str]) -> Self {
+    pub(crate) fn answering(first: &'static [&'static str]) -> Self {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, received) = std::sync::mpsc::channel();
@@ -470,7 +512,7 @@ impl Receiver {
         Self { address, received }
     }
 
-    fn next(&self) -> (String, Value) {
+    pub(crate) fn next(&self) -> (String, Value) {
         self.received
             .recv_timeout(crate::harness::PATIENCE)
             .unwrap()

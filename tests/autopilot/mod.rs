@@ -30,8 +30,8 @@ use crate::harness::{TestHome, text, wait_for};
 const QUICK: &str = "[autopilot]\nsettle_ms = 200\n";
 
 /// A home with a daemon whose autopilot runs, and a repository to work in.
-struct Field {
-    home: TestHome,
+pub(crate) struct Field {
+    pub(crate) home: TestHome,
     folder: tempfile::TempDir,
 }
 
@@ -40,7 +40,7 @@ impl Field {
         Self::with_config(QUICK)
     }
 
-    fn with_config(config: &str) -> Self {
+    pub(crate) fn with_config(config: &str) -> Self {
         let field = Self::quiet(TestHome::with_config(config));
         field.home.start();
         field.resume();
@@ -66,7 +66,7 @@ impl Field {
     }
 
     /// A file beside the repository, for agents to write to and tests to read.
-    fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -97,7 +97,7 @@ impl Field {
     }
 
     /// Puts a task on the board that is done by this script; its number.
-    fn task(&self, title: &str, turns: &str, more: Value) -> String {
+    pub(crate) fn task(&self, title: &str, turns: &str, more: Value) -> String {
         let script = self.script(&title.replace(' ', "-"), turns);
         let mut task = json!({
             "title": title,
@@ -136,7 +136,7 @@ impl Field {
         last
     }
 
-    fn wait_status(&self, task: &str, status: &str) -> Value {
+    pub(crate) fn wait_status(&self, task: &str, status: &str) -> Value {
         self.wait(task, status, |details| {
             let now = &details["task"]["status"];
             let final_states = ["done", "failed", "blocked"];
@@ -162,7 +162,7 @@ impl Field {
         std::fs::write(self.file(name), "").unwrap();
     }
 
-    fn events(&self, kind: &str) -> Vec<Value> {
+    pub(crate) fn events(&self, kind: &str) -> Vec<Value> {
         let events = self.home.events().into_iter();
         let events = events.map(|event| event["event"].clone());
         events.filter(|event| event["type"] == kind).collect()
@@ -178,7 +178,7 @@ impl Field {
 }
 
 /// A turn that writes a file and claims to be done.
-fn writes(file: &str, contents: &str) -> String {
+pub(crate) fn writes(file: &str, contents: &str) -> String {
     format!(
         "  - uses: always\n    steps:\n      - write: {{file: {file}, text: \"{contents}\\n\"}}\n      \
          - signal: {{type: completed_claim, payload: {{summary: Written.}}}}\n"

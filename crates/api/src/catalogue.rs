@@ -2,7 +2,7 @@
 
 use crate::operation::{Operation, OperationSpec};
 use crate::operations::{
-    access, attention, autopilot, board, code, communication, compute, config, context,
+    access, attention, audit, autopilot, board, code, communication, compute, config, context,
     conversation, demo, docs, engines, execution, knowledge, observe, overview, proposal,
     repository, review, search, system, tools, worktree,
 };
@@ -113,6 +113,8 @@ pub const CATALOGUE: &[OperationSpec] = &[
     observe::DaemonLogs::SPEC,
     observe::StatsHistory::SPEC,
     observe::UsageReport::SPEC,
+    audit::AuditList::SPEC,
+    audit::AuditRotateKey::SPEC,
     access::WebLogin::SPEC,
     access::TokenCreate::SPEC,
     access::TokenList::SPEC,

@@ -32,10 +32,11 @@ pub const EXECUTION_VARIABLE: &str = "MISSION_EXECUTION";
 pub struct AccessToken(String);
 
 impl AccessToken {
-    /// 256 random bits, in hexadecimal.
+    /// 256 random bits, in hexadecimal, behind what it is known by where it must not be
+    /// stored.
     #[must_use]
     pub fn from_bits(bits: [u8; 32]) -> Self {
-        let mut text = String::with_capacity(64);
+        let mut text = "msn_agent_".to_owned();
         for byte in bits {
             for digit in [byte >> 4, byte & 15] {
                 text.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));

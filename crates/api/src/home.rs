@@ -156,6 +156,18 @@ impl Home {
         self.data.join("journals")
     }
 
+    /// The log of the audit, and where it was last.
+    #[must_use]
+    pub fn audit_dir(&self) -> PathBuf {
+        self.data.join("audit")
+    }
+
+    /// The key that the audit is signed with.
+    #[must_use]
+    pub fn identity_dir(&self) -> PathBuf {
+        self.data.join("identity")
+    }
+
     /// Where attempts work, by repository.
     #[must_use]
     pub fn worktrees_dir(&self) -> PathBuf {

@@ -2,6 +2,7 @@
 
 mod acp;
 mod attention;
+mod audit;
 mod autopilot;
 mod code;
 #[cfg(test)]
@@ -45,6 +46,7 @@ pub(crate) use acp::AcpArgs;
 pub(crate) use attention::{
     AnswerArgs, DismissArgs, InboxArgs, PermissionAddArgs, PermissionCommand, PermissionTestArgs,
 };
+pub(crate) use audit::AuditCommand;
 pub(crate) use autopilot::{AutopilotCommand, DemoArgs, WhyArg};
 pub(crate) use code::{BeaconCommand, CodeArgs, CodeCommand};
 pub(crate) use context::{ContextCommand, SkillCommand};
@@ -288,6 +290,9 @@ An approval is one approval, unless --for or --scope makes a rule of it.")]
     /// Find secrets where none should be.
     #[command(subcommand)]
     Guard(GuardCommand),
+    /// Who did what, by which rule and what came of it: list, verify, take out.
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// Open the web board in a browser, logged in.
     #[command(after_help = "Examples:\n  mission open\n  mission open --print")]
     Open(OpenArgs),

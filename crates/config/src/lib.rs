@@ -26,6 +26,7 @@ mod knowledge;
 mod mcp;
 mod meant;
 mod quiet_hours;
+mod secrets;
 mod upgrade;
 mod usage;
 
@@ -51,6 +52,7 @@ pub use http::HttpConfig;
 pub use keys::{KeySpec, Range, Reload};
 pub use knowledge::{EmbeddingProvider, KnowledgeConfig, SearchConfig};
 pub use mcp::{McpClientConfig, McpConfig};
+pub use secrets::SecretsConfig;
 pub use upgrade::UpgradeConfig;
 pub use usage::{PriceConfig, UsageConfig};
 
@@ -79,6 +81,7 @@ section! {
             anomalies: AnomaliesConfig,
             notifications: NotificationsConfig,
             permissions: PermissionsConfig,
+            secrets: SecretsConfig,
             engines: EnginesConfig,
             autopilot: AutopilotConfig,
             mcp: McpConfig,

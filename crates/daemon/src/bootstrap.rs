@@ -14,6 +14,8 @@ use missiond_api::Home;
 use missiond_attention::notifications::Notifications;
 use missiond_attention::permissions::{self, Permissions};
 use missiond_attention::questions::Questions;
+use missiond_audit::AuditLog;
+use missiond_audit::anchors::{Anchors, home_name as home_name_in};
 use missiond_autopilot::board::Board;
 use missiond_autopilot::worktrees::Worktrees;
 use missiond_autopilot::{self as autopilot, Autopilot};
@@ -32,7 +34,7 @@ use missiond_operations::http_access::HttpAccess;
 use missiond_operations::settings::Settings;
 use missiond_operations::state::{Daemon, DaemonState, VERSION};
 use missiond_operations::toolhub::Toolhub;
-use missiond_operations::{operations, sampler};
+use missiond_operations::{known_secrets, operations, sampler};
 use missiond_os::files::{ClosedTo, use_own_dir};
 use missiond_runtime::{Component, OnPanic, Shutdown, Stage, Supervisor};
 use missiond_server::commander::Changes;
@@ -48,6 +50,7 @@ use missiond_timeline::{Consumers, Timeline, TimelineError};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use crate::audit;
 use crate::failures;
 use crate::instance::{Instance, InstanceError};
 use crate::runs::ThisRun;
@@ -85,6 +88,8 @@ pub enum StartError {
     Toolhub(io::Error),
     #[error("what the HTTP server keeps cannot be used: {0}")]
     HttpAccess(io::Error),
+    #[error("the audit cannot be written, and without it nothing is done: {0}")]
+    Audit(io::Error),
     #[error("cannot listen to signals: {0}")]
     Signals(io::Error),
 }
@@ -101,7 +106,7 @@ impl StartError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Instance(InstanceError::AlreadyRunning { .. }) => ErrorCode::Conflict,
-            Self::Instance(_) | Self::Log { .. } | Self::HttpAccess(_) => {
+            Self::Instance(_) | Self::Log { .. } | Self::HttpAccess(_) | Self::Audit(_) => {
                 ErrorCode::StorageUnavailable
             }
             Self::Config(_)
@@ -302,6 +307,7 @@ struct Base {
     db_url: DbUrl,
     db: MissionDb,
     timeline: Timeline,
+    audit: AuditLog,
     shutdown: Shutdown,
     supervisor: Supervisor,
 }
@@ -313,6 +319,8 @@ async fn infrastructure(
     config: Config,
     logging: Logging,
 ) -> Result<Base, StartError> {
+    known_secrets::learn(&config)
+        .map_err(|why| ConfigError::unusable(&home.config_file(), "secrets.files", why))?;
     let shutdown = Shutdown::default();
     let (supervisor, failures) = Supervisor::new(shutdown.clone());
     let db_url = database_url(&config, &home)?;
@@ -339,9 +347,16 @@ async fn infrastructure(
         OnPanic::Report,
         failures::report(timeline.clone(), failures),
     );
+    let host = missiond_os::host_name();
+    let places = Anchors::new(
+        db.clone(),
+        home_name_in(&db_url, &host, home.data_dir()),
+        &home.audit_dir(),
+    );
+    let audit = audit::start(&home, &clock, places, &db, &supervisor).await?;
     Ok(Base {
         id,
-        host: missiond_os::host_name(),
+        host,
         home,
         clock,
         config: watch::Sender::new(Arc::new(config)),
@@ -350,6 +365,7 @@ async fn infrastructure(
         db_url,
         db,
         timeline,
+        audit,
         shutdown,
         supervisor,
     })
@@ -457,6 +473,7 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         metrics: base.metrics,
         db_url: base.db_url,
         timeline: base.timeline,
+        audit: base.audit,
         board,
         code,
         knowledge,
@@ -557,6 +574,7 @@ fn agents(base: &Base) -> Result<Agents, StartError> {
         journals,
         config: base.config.subscribe(),
         supervisor: base.supervisor.clone(),
+        audit: base.audit.clone(),
     }));
     Ok(Agents { slots, executions })
 }
@@ -588,6 +606,7 @@ fn attention(base: &Base, slots: &Arc<Slots>, executions: &Arc<Executions>) -> A
         executions: Arc::clone(executions),
         questions: Arc::clone(&questions),
         supervisor: base.supervisor.clone(),
+        audit: base.audit.clone(),
     }));
     let notifications = Arc::new(Notifications::new(
         base.db.clone(),
@@ -729,6 +748,13 @@ async fn close(daemon: &Daemon, run: &ThisRun) -> Result<(), StartError> {
         tracing::error!(%error, "daemon stop not recorded on timeline");
     }
     let ended = run.end().await;
+    let url = &daemon.db_url;
+    let places = Anchors::new(
+        daemon.db.clone(),
+        home_name_in(url, &daemon.host, daemon.home.data_dir()),
+        &daemon.home.audit_dir(),
+    );
+    audit::stop(&daemon.audit, &places, &daemon.shutdown.reason()).await;
     let closed = daemon.db.clone().close().await;
     Ok(ended.and(closed)?)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_api::Home;
+use missiond_audit::AuditLog;
 use missiond_config::Config;
 use missiond_core::{Clock, ExecutionId, SlotId};
 use missiond_journal::{Acknowledgement, Policy, Reason};
@@ -15,6 +16,7 @@ use missiond_timeline::Timeline;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
+use crate::audited::AuditedJournals;
 use crate::error::ExecutionError;
 use crate::journals::HomeJournals;
 use crate::run::Run;
@@ -36,6 +38,9 @@ pub(crate) struct Context {
     pub(crate) runs: Mutex<HashMap<ExecutionId, Arc<Run>>>,
     pub(crate) config: watch::Receiver<Arc<Config>>,
     pub(crate) supervisor: Supervisor,
+    pub(crate) audit: AuditLog,
+    /// Where the audit has the journals.
+    pub(crate) audited: AuditedJournals,
 }
 
 impl Context {

@@ -387,6 +387,7 @@ pub(super) async fn close(context: &Context, run: &Arc<Run>) {
         tracing::error!(execution = %run.id, %error, "end of execution not stored");
     }
     context.runs().remove(&run.id);
+    context.audited.ended();
     run.closed.notify_waiters();
 }
 

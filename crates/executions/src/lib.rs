@@ -8,6 +8,7 @@
 
 pub mod access;
 mod attachments;
+pub mod audited;
 mod context;
 pub mod database_journal;
 #[cfg(test)]
@@ -42,6 +43,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use missiond_adapters::HookReport;
 use missiond_api::Home;
+use missiond_audit::AuditLog;
 use missiond_config::Config;
 use missiond_core::{Clock, ExecutionId, ObservationId};
 use missiond_journal::catalogue::{Review, SignalType, parse_tool_call};
@@ -54,6 +56,7 @@ use missiond_timeline::Timeline;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use crate::audited::AuditedJournals;
 use crate::context::{Context, kill};
 use crate::journals::HomeJournals;
 
@@ -82,6 +85,7 @@ pub struct Parts {
     pub journals: HomeJournals,
     pub config: watch::Receiver<Arc<Config>>,
     pub supervisor: Supervisor,
+    pub audit: AuditLog,
 }
 
 /// The executions of this daemon.
@@ -105,6 +109,8 @@ impl Executions {
             runs: Mutex::default(),
             config: parts.config,
             supervisor: parts.supervisor.clone(),
+            audit: parts.audit,
+            audited: AuditedJournals::default(),
         });
         Self {
             context,
@@ -259,12 +265,19 @@ impl Component for Executions {
             self.tasks.spawn_restarting("slot expiry", move || {
                 slot_expiry::run(this.clone(), config.clone())
             });
+            let context = Arc::clone(&self.context);
+            self.tasks
+                .spawn_restarting("journal audit", move || audited::run(Arc::clone(&context)));
             Ok(())
         })
     }
 
     /// Stops following. The agents go on.
     fn stop(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.tasks.stop())
+        Box::pin(async move {
+            self.tasks.stop().await;
+            // What was recorded last is audited too.
+            audited::record(&self.context).await;
+        })
     }
 }

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use missiond_audit::AuditLog;
 use missiond_core::{
     BoardTaskId, CliEngine, Clock, DeliveryStatus, Event, ExecutionActivity, ExecutionAttention,
     ExecutionId, ExecutionLifecycle, MessageId, PtyState, Seq, SlotId, Timestamp, TraceContext,
@@ -23,6 +24,7 @@ use missiond_timeline::Timeline;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, Notify};
 
+use super::audited;
 use super::repeated_calls::RepeatedCalls;
 use super::startup::Startup;
 use crate::error::ExecutionError;
@@ -72,6 +74,7 @@ pub struct Run {
     trace: TraceContext,
     clock: Arc<dyn Clock>,
     supervisor: Supervisor,
+    audit: AuditLog,
     /// What the timeline knows. Held while something is recorded and told, so
     /// that both ledgers have it in the same order.
     told: Mutex<Published>,
@@ -121,6 +124,7 @@ impl Run {
         timeline: Timeline,
         clock: Arc<dyn Clock>,
         supervisor: Supervisor,
+        audit: AuditLog,
     ) -> Result<(Self, UnboundedReceiver<Notice>), JournalError> {
         let (notices, received) = unbounded_channel();
         let id = journal.execution();
@@ -137,6 +141,7 @@ impl Run {
             timeline,
             clock,
             supervisor,
+            audit,
             told: Mutex::new(told),
             notices,
             message: Notify::new(),
@@ -176,6 +181,7 @@ impl Run {
                 Observed::Signal(signal) => Some(signal.kind()),
                 Observed::Fact(_) => None,
             };
+            let used = audited::tool_use(&run, &seen.observed);
             let new = NewObservation {
                 execution: run.id,
                 key: seen.key,
@@ -187,6 +193,11 @@ impl Run {
             let acknowledgement = run
                 .blocking(move |journal| journal.observe(at, new))
                 .await?;
+            if let Some(used) = used
+                && !matches!(acknowledgement.outcome, Outcome::Duplicate { .. })
+            {
+                run.audit.record_soon(used).await;
+            }
             if let Some(signal) = signal {
                 run.publish_signal(signal, &acknowledgement).await;
             }

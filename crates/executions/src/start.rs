@@ -128,7 +128,10 @@ impl Executions {
         }
         let engines = self.context.config.borrow().engines.clone();
         let prepared = self.context.prepare(new, &engines)?;
-        let header = prepared.header.clone();
+        let header = prepared
+            .header
+            .clone()
+            .with_audit(self.context.audited_at());
         let dialogs = prepared.dialogs.clone();
         let (journals, policy) = (
             Arc::clone(&self.context.journals),
@@ -143,10 +146,12 @@ impl Executions {
             self.context.timeline.clone(),
             Arc::clone(&self.context.clock),
             self.context.supervisor.clone(),
+            self.context.audit.clone(),
         )?;
         let run = Arc::new(run);
         // Before the program runs: nothing it does may be missed.
         self.context.runs().insert(run.id, Arc::clone(&run));
+        self.context.audited.began(run.id);
         match self.context.launch(&run, prepared, trace).await {
             Ok(row) => {
                 let context = Arc::clone(&self.context);

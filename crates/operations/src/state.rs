@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use missiond_api::Home;
+use missiond_audit::AuditLog;
 use missiond_autopilot::board::Board;
 use missiond_config::Config;
 use missiond_core::{Clock, DaemonId, Timestamp};
@@ -31,6 +32,7 @@ pub struct DaemonState {
     pub db_url: DbUrl,
     pub db: MissionDb,
     pub timeline: Timeline,
+    pub audit: AuditLog,
     pub board: Arc<Board>,
     pub code: Arc<missiond_memory::code::CodeMaps>,
     pub knowledge: missiond_memory::knowledge::Knowledge,

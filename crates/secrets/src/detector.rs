@@ -126,17 +126,26 @@ impl Detector {
         CURRENT.read().clone()
     }
 
-    /// From now on this process knows these values too.
-    pub fn learn<V: AsRef<[u8]>>(values: impl IntoIterator<Item = V>) {
+    /// From now on this process knows these values too. False when there are more than
+    /// [`MOST_KNOWN`](crate::MOST_KNOWN), of which it knows the first.
+    pub fn learn<V: AsRef<[u8]>>(values: impl IntoIterator<Item = V>) -> bool {
         let mut current = CURRENT.write();
         let mut known = current.known.clone();
         let before = known.len();
+        let mut all = true;
         for value in values {
-            known.add(value.as_ref());
+            all &= known.add(value.as_ref());
         }
         if known.len() > before {
             *current = Arc::new(Self::new(known));
         }
+        all
+    }
+
+    /// The values this process knows, for another process that masks for it.
+    #[must_use]
+    pub fn learned() -> Vec<Vec<u8>> {
+        Self::current().known.values().to_vec()
     }
 
     /// Every secret of a whole text, in order and without overlap.

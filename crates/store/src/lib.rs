@@ -27,6 +27,7 @@
 
 pub mod activity;
 mod attention_numbers;
+pub mod audit;
 pub mod autopilot;
 #[cfg(feature = "baseline")]
 pub mod baseline;

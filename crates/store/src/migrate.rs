@@ -52,6 +52,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     22 "0022_alternatives",
     23 "0023_how_runs_ended",
     24 "0024_control_of_tasks",
+    25 "0025_audit",
 };
 
 /// Where the record of applied migrations is kept.

@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod attention;
+pub mod audit;
 pub mod autopilot;
 pub mod board;
 pub mod code;

@@ -7,15 +7,19 @@
 //! configuration, from people, and from the program itself, which keeps agents
 //! away from its own records.
 
+mod audited;
 mod grant;
+mod own_data;
 mod request;
 mod rules;
 mod watch;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use missiond_api::Home;
+use missiond_audit::AuditLog;
 use missiond_config::Config;
 use missiond_core::{Clock, Timestamp};
 use missiond_executions::Executions;
@@ -28,6 +32,7 @@ use tokio::sync::watch as channel;
 
 use crate::questions::{QuestionError, Questions};
 
+pub use audited::Decided;
 pub use grant::{Grant, GrantFor};
 pub use request::path_base;
 pub use rules::{KnownRule, RuleSource};
@@ -42,6 +47,7 @@ pub struct Permissions {
     slots: Arc<Slots>,
     executions: Arc<Executions>,
     questions: Arc<Questions>,
+    audit: AuditLog,
     tasks: Tasks,
 }
 
@@ -57,6 +63,7 @@ pub struct Parts {
     pub executions: Arc<Executions>,
     pub questions: Arc<Questions>,
     pub supervisor: Supervisor,
+    pub audit: AuditLog,
 }
 
 impl Component for Permissions {
@@ -95,6 +102,7 @@ impl Permissions {
             executions,
             questions,
             supervisor,
+            audit,
         } = parts;
         Self {
             home,
@@ -105,6 +113,7 @@ impl Permissions {
             slots,
             executions,
             questions,
+            audit,
             tasks: Tasks::new(supervisor),
         }
     }
@@ -120,6 +129,8 @@ impl Permissions {
         Ok(RulesInForce {
             rules: known.map(|known| known.rule).collect(),
             now: self.clock.now(),
+            data: self.home.data_dir().to_owned(),
+            worktrees: self.home.worktrees_dir(),
         })
     }
 }
@@ -129,12 +140,20 @@ impl Permissions {
 pub struct RulesInForce {
     rules: Vec<Rule>,
     now: Timestamp,
+    data: PathBuf,
+    worktrees: PathBuf,
 }
 
 impl RulesInForce {
     /// What they say to a request.
     #[must_use]
     pub fn decide(&self, request: &Request) -> Verdict {
-        decide(&self.rules, request, self.now)
+        match own_data::around(&self.data, &self.worktrees, &request.base.folder) {
+            None => decide(&self.rules, request, self.now),
+            Some(around) => {
+                let rules = own_data::narrowed(&self.rules, &around);
+                decide(&rules, request, self.now)
+            }
+        }
     }
 }

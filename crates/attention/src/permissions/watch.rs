@@ -21,7 +21,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_core::{
-    Event, ExecutionId, PermissionAsked, PtyState, Question, QuestionOrigin, SlotId, TraceContext,
+    Event, ExecutionId, PermissionAsked, Principal, PtyState, Question, QuestionOrigin, SlotId,
+    TraceContext,
 };
 use missiond_guard::permissions::{Effect, Verdict};
 use missiond_runtime::OnPanic;
@@ -35,7 +36,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::{Permissions, RuleSource, request};
+use super::{Decided, Permissions, RuleSource, request};
 use crate::questions::{NewQuestion, QuestionError, Wording, identity, wording};
 
 /// Between two looks at a dialog that the launch of its agent answers.
@@ -180,6 +181,7 @@ impl DialogWatch {
                 slot,
                 bell: Arc::clone(&bell),
                 tried: None,
+                asked: None,
                 left_at: None,
                 unread: None,
             };
@@ -207,6 +209,8 @@ struct Watcher {
     bell: Arc<Bell>,
     /// The dialog that was answered by rules and did not take it.
     tried: Option<Tried>,
+    /// The dialog of which it is on record that a person is asked.
+    asked: Option<String>,
     /// Since when a dialog is gone of which it is not known who answered it.
     left_at: Option<Instant>,
     /// What was seen without options, and since when.
@@ -289,7 +293,15 @@ impl Watcher {
                     let request = request::request(&open, wanted, runs).await;
                     let verdict = self.permissions.decide(&request).await?;
                     match verdict.effect {
-                        Effect::Ask => reason = Some(verdict.reason),
+                        Effect::Ask => {
+                            if self.asked.as_ref() != Some(&name) {
+                                let execution = runs.map(|(execution, _)| execution);
+                                let wanted = wanted.cloned().unwrap_or_default();
+                                self.put_on_record(execution, &wanted, &verdict).await?;
+                                self.asked = Some(name.clone());
+                            }
+                            reason = Some(verdict.reason);
+                        }
                         Effect::Allow | Effect::Deny => {
                             match self
                                 .answer_by_rule(&open, &dialog, &origin, verdict)
@@ -529,15 +541,42 @@ impl Watcher {
             reason: verdict.reason.clone(),
             decided_at: permissions.clock.now(),
         };
+        let asked = decision.asked.clone();
         let recorded = permissions
             .db
             .write(move |tx| Box::pin(async move { decide_by(tx, &decision, &numbers).await }))
             .await;
         match recorded {
-            Ok(decision) => Ok(Some(decision)),
+            Ok(decision) => {
+                self.put_on_record(execution, &asked, verdict).await?;
+                Ok(Some(decision))
+            }
             Err(StoreError::Conflict { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Puts what the rules said on record.
+    async fn put_on_record(
+        &self,
+        execution: Option<ExecutionId>,
+        asked: &PermissionAsked,
+        verdict: &Verdict,
+    ) -> Result<(), QuestionError> {
+        let permissions = &self.permissions;
+        let trace = execution.and_then(|execution| permissions.executions.trace(execution));
+        let decided = Decided {
+            who: Principal::Agent {
+                slot: self.slot,
+                execution,
+            },
+            asked,
+            exact: None,
+            effect: verdict.effect.as_str(),
+            by: &verdict.rules.join(", "),
+            trace: trace.unwrap_or_else(TraceContext::root),
+        };
+        Ok(permissions.put_on_record(decided).await?)
     }
 
     /// The open question that stands for a dialog.

@@ -26,7 +26,7 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
     ("Have work done", &["run", "task", "autopilot", "demo"]),
     (
         "Answer and allow",
-        &["answer", "dismiss", "permission", "guard"],
+        &["answer", "dismiss", "permission", "guard", "audit"],
     ),
     (
         "Agents at work",

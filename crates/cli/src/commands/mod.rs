@@ -4,6 +4,7 @@ mod acp;
 mod agent_link;
 mod attach;
 mod attention;
+mod audit;
 mod autopilot;
 mod bench;
 mod bridge;
@@ -55,7 +56,7 @@ mod worktree;
 use std::process::ExitCode;
 
 use crate::args::ExecutionCommand;
-use crate::args::{Cli, Command};
+use crate::args::{AuditCommand, Cli, Command};
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -75,6 +76,9 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Semantic(command) => return semantic::run(&command, output),
         Command::Guard(command) => return guard::run(&command, output),
         Command::Journal(command) => return journal::run(command, output),
+        Command::Audit(command) if !matches!(command, AuditCommand::RotateKey) => {
+            return audit::run(command, output);
+        }
         Command::Model(command) => return model::run(&command, output),
         Command::Execution(ExecutionCommand::Mcp(args)) => return bridge::run(&args.access_file),
         Command::Hook(args) => return Ok(hook::run(&args)),
@@ -112,6 +116,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Answer(args) => attention::answer(args, &reach, output),
         Command::Dismiss(args) => attention::dismiss(args, &reach, output),
         Command::Permission(command) => permission::run(command, &reach, output),
+        Command::Audit(_) => audit::rotate_key(&reach, output),
         Command::Open(args) => web::open(&args, &reach, output),
         Command::Token(command) => web::token(command, &reach, output),
         Command::Autopilot(command) => autopilot::run(command, &reach, output),

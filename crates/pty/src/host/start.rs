@@ -12,7 +12,7 @@ use tokio::net::UnixListener;
 
 use super::cgroup::Cgroup;
 use super::channel::{Channel, InputEnd, OutputEnd};
-use super::process::{HostFiles, HostRecord, LaunchSpec};
+use super::process::{HostFiles, HostRecord, LaunchSpec, Order};
 use super::recording::Recorder;
 use super::segments::Recording;
 use super::serve::{Connected, Host, Program};
@@ -37,10 +37,13 @@ pub(super) enum Startup {
 pub fn run() -> io::Result<()> {
     let mut spec = Vec::new();
     io::stdin().lock().take(MAX_SPEC).read_to_end(&mut spec)?;
-    let spec: LaunchSpec = match serde_json::from_slice(&spec) {
-        Ok(spec) => spec,
+    let order: Order = match serde_json::from_slice(&spec) {
+        Ok(order) => order,
         Err(error) => return report(&Startup::Failed(format!("the order is no order: {error}"))),
     };
+    // Before the recording is begun, which masks with what is known then.
+    order.learn();
+    let spec = order.spec;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     // Leads no group, so it may leave the session and its signals.
     let _ = rustix::process::setsid();

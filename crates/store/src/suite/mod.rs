@@ -10,6 +10,7 @@
     reason = "these are tests: a broken promise panics"
 )]
 
+mod audit;
 mod autopilot;
 mod board;
 mod code;
@@ -29,6 +30,7 @@ mod timeline;
 mod transactions;
 mod upgrade;
 
+pub use audit::*;
 pub use autopilot::*;
 pub use board::*;
 pub use code::*;
@@ -130,6 +132,7 @@ macro_rules! for_each_store_case {
             people_are_notified_once_and_not_too_often,
             a_permission_rule_is_used_as_often_as_it_says,
             a_permission_decision_is_kept_with_what_became_of_it,
+            the_audit_is_remembered_once_for_each_opening,
             http_access_is_known_by_its_hash_until_it_is_taken_back,
             http_access_of_another_home_is_neither_found_nor_listed,
             code_is_kept_by_file_and_forgotten_with_another_format,

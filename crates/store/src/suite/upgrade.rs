@@ -322,6 +322,13 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT control FROM board_tasks",
         answer: &["terminal"],
     },
+    Holding {
+        since: 25,
+        write: "INSERT INTO audit_anchors (home, opened_at, records, head, anchored_at) \
+             VALUES ('this home', 1, 7, '{}', 2)",
+        ask: "SELECT home, CAST(records AS text) FROM audit_anchors",
+        answer: &["this home", "7"],
+    },
 ];
 
 /// An empty database as the release before would have made it: without the newest

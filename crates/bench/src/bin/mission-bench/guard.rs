@@ -40,6 +40,7 @@ pub(super) fn run(size: Size, output: &Output) -> Result<Report, Failure> {
     quality(&mut report, &corpus);
     beside_gitleaks(&mut report, &corpus)?;
     decisions(&mut report, size.decisions)?;
+    crate::audit::measure(&mut report)?;
     Ok(report)
 }
 

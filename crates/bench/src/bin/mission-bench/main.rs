@@ -4,6 +4,7 @@
 //! shared machine is never the same twice.
 
 mod args;
+mod audit;
 mod board;
 mod code;
 mod context;
