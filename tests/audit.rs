@@ -226,7 +226,7 @@ fn every_change_to_the_log_is_found() {
             "changed",
         ),
         ("removed", &|l| drop(l.remove(middle)), "missing"),
-        ("moved", &|l| l.swap(middle, middle + 2), "missing"),
+        ("moved", &|l| l.swap(middle, later), "missing"),
         (
             "added",
             &|l| l.insert(middle + 1, l[middle].clone()),

@@ -164,7 +164,7 @@ fn no_secret_that_came_in_is_in_any_file() {
             .count()
             >= 8
     });
-    home.mission(&["down", "--force"]);
+    home.json(&["daemon", "stop", "--force"]);
 
     assert_none_is_held(home.path(), &canaries);
 }
@@ -288,7 +288,7 @@ fn no_secret_of_a_check_an_import_a_webhook_or_a_log_is_in_any_file() {
     }
     assert!(ways.next().is_none(), "each went in");
     home.json(&["task", "export"]);
-    home.mission(&["down", "--force"]);
+    home.json(&["daemon", "stop", "--force"]);
     assert_none_is_held(home.path(), &canaries);
 }
 
@@ -335,7 +335,7 @@ fn what_a_person_names_is_masked_in_every_form_and_so_is_a_token() {
         home.json(&["kb", "remember", &format!("The word is {form}.")]);
         home.json(&["task", "add", "a task", "--description", form]);
     }
-    home.mission(&["down", "--force"]);
+    home.json(&["daemon", "stop", "--force"]);
     assert_none_is_held(home.path(), &canaries);
 
     // What cannot be read would be stored in clear: so nothing begins.

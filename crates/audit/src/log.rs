@@ -336,9 +336,16 @@ impl Writer {
         let head = chain.sign(key, now, self.anchored, &mut lines);
         if let Err(error) = self.file.write_all(&lines) {
             let why = error.to_string();
-            return Err(match self.file.set_len(self.length) {
-                Ok(()) => AuditError::NotWritten(why),
-                Err(_) => AuditError::Closed(why),
+            // A disk that takes nothing has taken nothing of this either.
+            let untouched = self.file.set_len(self.length).is_ok()
+                || self
+                    .file
+                    .metadata()
+                    .is_ok_and(|file| file.len() == self.length);
+            return Err(if untouched {
+                AuditError::NotWritten(why)
+            } else {
+                AuditError::Closed(why)
             });
         }
         let flushed = self.file.sync_data();

@@ -10,6 +10,16 @@ use missiond_guard::permissions::Rule;
 /// The rule that protects the folder as a whole.
 pub(super) const DATA: &str = "built-in-data";
 
+/// What may be in the data folder later and is in no rule of its own.
+const NAMED: [&str; 6] = [
+    "config_history.jsonl",
+    "exchange",
+    "http",
+    "init",
+    "models",
+    "toolhub",
+];
+
 /// Everything in the data folder that is not the worktree this agent works in; none when it
 /// works in none.
 pub(super) fn around(data: &Path, worktrees: &Path, folder: &str) -> Option<Vec<PathBuf>> {
@@ -34,6 +44,9 @@ pub(super) fn around(data: &Path, worktrees: &Path, folder: &str) -> Option<Vec<
         (repository.as_path(), own.as_path()),
     ] {
         let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+        if parent == data {
+            around.extend(NAMED.map(|name| data.join(name)));
+        }
         around.extend(
             entries
                 .map(|entry| entry.path())
@@ -87,7 +100,9 @@ mod tests {
         }
         let inside = worktrees.join("a/one/src");
         let mut found = around(&data, &worktrees, inside.to_str().unwrap()).unwrap();
+        found.retain(|path| path.exists());
         found.sort();
+        found.dedup();
         let expected = ["http", "worktrees/a/two", "worktrees/b"].map(|path| data.join(path));
         assert_eq!(found, expected);
         for elsewhere in ["/", data.to_str().unwrap(), worktrees.to_str().unwrap()] {
