@@ -74,12 +74,6 @@ fn base64(secret: &str) -> [String; 3] {
     })
 }
 
-fn holds(bytes: &[u8], text: &str) -> bool {
-    bytes
-        .windows(text.len())
-        .any(|window| window == text.as_bytes())
-}
-
 #[test]
 fn no_secret_that_came_in_is_in_any_file() {
     let canaries = canaries(2_026, WENT_IN);
@@ -178,6 +172,8 @@ fn assert_none_is_held(folder: &Path, canaries: &[Canary]) {
         let Ok(bytes) = std::fs::read(path) else {
             continue;
         };
+        // What is looked for is ASCII, and so is what it is looked for in where it counts.
+        let held_here = String::from_utf8_lossy(&bytes);
         for canary in canaries {
             let hex: String = canary
                 .secret
@@ -189,7 +185,7 @@ fn assert_none_is_held(folder: &Path, canaries: &[Canary]) {
                 base64(&canary.secret).to_vec(),
             ]
             .concat();
-            if let Some(form) = forms.iter().find(|form| holds(&bytes, form)) {
+            if let Some(form) = forms.iter().find(|form| held_here.contains(form.as_str())) {
                 held.push(format!("{}: {form} of {}", path.display(), canary.text));
             }
         }
@@ -232,7 +228,8 @@ fn no_secret_of_a_check_an_import_a_webhook_or_a_log_is_in_any_file() {
     field.wait_status(&task, "done");
     assert!(!field.events("checks_finished").is_empty());
 
-    // Tasks of somebody else's.
+    // Tasks of somebody else's, which nobody works on.
+    home.json(&["autopilot", "pause"]);
     let import = field.file("tasks.md");
     let lines: Vec<_> = next()
         .iter()
