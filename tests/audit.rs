@@ -218,7 +218,8 @@ fn every_change_to_the_log_is_found() {
         text.lines().map(|line| format!("{line}\n")).collect()
     };
     // A record in the middle, with the head behind it.
-    let middle = lines.iter().position(|line| line.contains("Two")).unwrap();
+    let place = |tool: &str| lines.iter().position(|line| line.contains(tool)).unwrap();
+    let (middle, later) = (place("Two"), place("Three"));
     let changes: [(&str, Change<'_>, &str); 8] = [
         (
             "changed",
