@@ -7,3 +7,6 @@ pub mod batch;
 pub mod permissions;
 mod programs;
 mod shell;
+mod tool_call;
+
+pub use tool_call::ToolCall;

@@ -2,7 +2,6 @@
 //! a tool, the folder and the home. Nothing of this machine is looked at, and every
 //! line is answered: what cannot be read is asked, with the reason.
 
-mod call;
 mod notation;
 #[cfg(test)]
 mod tests;
@@ -14,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::permissions::{Effect, decide};
+use crate::tool_call::ToolCall;
 
 /// Bytes of one line, beyond which it is not read.
 pub const MAX_LINE_BYTES: usize = 1024 * 1024;
@@ -106,7 +106,7 @@ pub fn answer(line: &[u8], now: Timestamp) -> Answer {
         Err(error) => return Answer::asked(id, format!("the line is not understood: {error}")),
     };
     let (rules, wrong) = notation::rules(&line.rules);
-    let asked = call::Call {
+    let asked = ToolCall {
         tool: line.tool.as_deref(),
         server: line.server.as_deref(),
         argument: &line.argument,

@@ -26,6 +26,10 @@ pub struct Scope {
     pub execution: Option<ExecutionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<BoardTaskId>,
+    /// Also for what a screen alone shows, where nothing tells that it is what the
+    /// program asks. Only a rule that allows needs it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_sight: bool,
 }
 
 impl Scope {
@@ -113,6 +117,7 @@ impl Rule {
         add("in", self.scope.execution.map(|id| id.to_string()));
         add("in task", self.scope.task.map(|id| id.to_string()));
         add("until", self.expires_at.map(|at| at.to_string()));
+        add("by", self.scope.by_sight.then(|| "sight".to_owned()));
         words
     }
 
