@@ -18,6 +18,7 @@ mod pull_request;
 mod real;
 mod review;
 mod trouble;
+mod untrusted;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

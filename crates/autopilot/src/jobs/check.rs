@@ -9,6 +9,7 @@ use missiond_workspace::{
     Command, CommandResult, Committed, Ending, Leftovers, WorkspaceError, Worktree, named_files,
 };
 
+use super::doubts;
 use super::settle::{self, Settled};
 use super::work::{JobError, Work};
 
@@ -50,8 +51,12 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
             if cancelled {
                 return Err(JobError::Cancelled);
             }
+            let doubts = match &worktree {
+                Some(worktree) => doubts(work, worktree).await?,
+                None => Vec::new(),
+            };
             if let Some(last) = evidence.last_mut() {
-                last.note = note(&committed, &settled);
+                last.note = note(&committed, &settled, doubts);
             }
         }
         Saved::Not(why) => evidence.push(unsaved(work, round, why)),
@@ -89,9 +94,23 @@ pub(super) async fn run(
     missiond_workspace::run(&command, cancelled).await
 }
 
-/// What is said of files that are not the agent's work, or do not look like it.
-fn note(committed: &Committed, settled: &Settled) -> Option<String> {
+/// What a person should know of before they believe the checks.
+async fn doubts(work: &Work, worktree: &Worktree) -> Result<Vec<String>, JobError> {
+    let changed = doubts::changed_checks(work).await?;
     let mut sentences = Vec::new();
+    if !changed.is_empty() {
+        sentences.push(format!(
+            "The work changes what it was checked by: {}. A person decides whether it is taken.",
+            changed.join(", ")
+        ));
+    }
+    sentences.extend(doubts::new_programs(work, worktree).await);
+    Ok(sentences)
+}
+
+/// What is said of files that are not the agent's work, or do not look like it.
+fn note(committed: &Committed, settled: &Settled, doubts: Vec<String>) -> Option<String> {
+    let mut sentences = doubts;
     let counted = |files: &[PathBuf]| match files.len() {
         1 => "1 file".to_owned(),
         count => format!("{count} files"),
