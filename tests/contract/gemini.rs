@@ -3,6 +3,7 @@
 use missiond_model_server::Api;
 use serde_json::json;
 
+use super::binding::Names;
 use super::trouble::{Told, Trouble};
 use super::{Cli, Clis, Control, KEY, MADE, Refusal, Resumes, Room};
 
@@ -38,6 +39,17 @@ fn gemini_cli_is_read_as_it_is() {
 fn gemini_cli_is_told_what_it_does_not_read() {
     if let Some((room, cli)) = prepared() {
         cli.is_told(&room, "GEMINI.md", "AGENTS.md");
+    }
+}
+
+#[test]
+fn gemini_cli_is_bound_by_rules() {
+    if let Some((room, cli)) = prepared() {
+        let names = Names {
+            read: |reply, path| reply.call("read_file", json!({"file_path": path})),
+            run: |reply, command| reply.call("run_shell_command", json!({"command": command})),
+        };
+        cli.is_bound_by_rules(&room, &names);
     }
 }
 

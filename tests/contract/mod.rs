@@ -4,6 +4,7 @@
 //! differs between them is data. `cargo xtask clis` installs them into
 //! `target/clis`; MISSION_TEST_SKIP_CLIS leaves these tests out.
 
+mod binding;
 mod claude;
 mod codex;
 mod copilot;

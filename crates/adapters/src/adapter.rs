@@ -62,6 +62,12 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether its hooks, where it is given any, ask before every tool with the exact
+    /// input, and are obeyed.
+    fn asks_before_tools(&self) -> bool {
+        false
+    }
+
     /// Where the CLI keeps the transcript of a conversation, when that can be
     /// told from outside.
     fn transcript(&self, _search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {

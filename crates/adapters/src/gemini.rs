@@ -12,7 +12,7 @@ use missiond_core::{CliEngine, Clock, Controller, SystemClock, ToolOutcome};
 use serde_json::{Map, Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
-use crate::launch::{Conversation, HookCommand, Launch, PermissionMode};
+use crate::launch::{Conversation, HookCommand, Launch, PermissionMode, Told};
 use crate::native_context::{InstructionFiles, NativeContext};
 use crate::personal_transcripts::{self, PersonalTranscript, TranscriptOrigin};
 use crate::plan::{
@@ -35,7 +35,12 @@ const HOOK_EVENTS: [&str; 7] = [
     "AfterAgent",
     "SessionEnd",
 ];
-const HOOK_MILLISECONDS: u32 = 10_000;
+/// The event before a tool, whose hook answers.
+const BEFORE_TOOL: &str = "BeforeTool";
+const HOOK_MILLISECONDS: u32 = 30_000;
+
+/// Names the file of the settings of the whole machine.
+const SYSTEM_SETTINGS: &str = "GEMINI_CLI_SYSTEM_SETTINGS_PATH";
 
 /// What the CLI writes into its home even when it is not there yet, and what
 /// must not vanish with ours.
@@ -131,7 +136,7 @@ impl Adapter for GeminiCli {
             control,
         };
         let needs_home =
-            launch.mcp.is_some() || hooks(launch).is_some() || launch.instructions.is_some();
+            launch.mcp.is_some() || launch.hooks.is_some() || launch.instructions.is_some();
         if needs_home {
             own_home(launch, &mut plan)?;
         }
@@ -162,6 +167,10 @@ impl Adapter for GeminiCli {
     }
 
     fn transcript_has_messages(&self) -> bool {
+        true
+    }
+
+    fn asks_before_tools(&self) -> bool {
         true
     }
 
@@ -274,12 +283,6 @@ fn of_answer(entry: &Value, said: Option<String>) -> Vec<TranscriptFact> {
     facts
 }
 
-/// A protocol tells what hooks would.
-fn hooks(launch: &Launch) -> Option<&HookCommand> {
-    let is_terminal = launch.controller == Controller::Terminal;
-    launch.hooks.as_ref().filter(|_| is_terminal)
-}
-
 fn own_home(launch: &Launch, plan: &mut LaunchPlan) -> Result<(), PlanError> {
     let engine = CliEngine::Gemini;
     let variable = |name: &str| launch.environment.get(name).cloned();
@@ -293,8 +296,13 @@ fn own_home(launch: &Launch, plan: &mut LaunchPlan) -> Result<(), PlanError> {
             json!({ "command": text(&server.command)?, "args": server.args, "trust": true });
         member(&mut settings, "mcpServers").insert(server.name.clone(), entry);
     }
-    if let Some(hooks) = hooks(launch) {
-        add_hooks(member(&mut settings, "hooks"), hooks);
+    if let Some(hooks) = &launch.hooks {
+        // A protocol tells what the other hooks would.
+        let (events, told): (&[_], _) = match launch.controller {
+            Controller::Terminal => (&HOOK_EVENTS, Told::ByHooks),
+            Controller::Structured => (&[BEFORE_TOOL], Told::ByProtocol),
+        };
+        add_hooks(member(&mut settings, "hooks"), hooks, events, told);
     }
     plan.files.push(PlannedFile {
         path: ours.join("settings.json"),
@@ -329,16 +337,41 @@ fn own_home(launch: &Launch, plan: &mut LaunchPlan) -> Result<(), PlanError> {
     }));
     plan.environment
         .insert("GEMINI_CLI_HOME".to_owned(), text(&home)?);
+    if launch.hooks.is_some() {
+        let path = home.join("system-settings.json");
+        plan.environment
+            .insert(SYSTEM_SETTINGS.to_owned(), text(&path)?);
+        plan.files.push(PlannedFile {
+            path,
+            contents: system_settings(variable(SYSTEM_SETTINGS).as_deref())?,
+        });
+    }
     Ok(())
 }
 
-fn add_hooks(hooks: &mut Map<String, Value>, command: &HookCommand) {
-    let entry = json!({ "hooks": [{
-        "type": "command", "command": command.shell_line(), "timeout": HOOK_MILLISECONDS,
-    }]});
-    for event in HOOK_EVENTS {
+/// The settings that stand above those of a repository, which could turn hooks off.
+fn system_settings(theirs: Option<&str>) -> Result<String, PlanError> {
+    let usual = if cfg!(target_os = "macos") {
+        "/Library/Application Support/GeminiCli/settings.json"
+    } else {
+        "/etc/gemini-cli/settings.json"
+    };
+    let mut settings = their_settings(Path::new(theirs.unwrap_or(usual)))?;
+    member(&mut settings, "hooksConfig").insert("enabled".to_owned(), json!(true));
+    Ok(Value::Object(settings).to_string())
+}
+
+fn add_hooks(hooks: &mut Map<String, Value>, command: &HookCommand, events: &[&str], told: Told) {
+    for &event in events {
+        let line = match event {
+            BEFORE_TOOL => command.judging_line(told),
+            _ => command.shell_line(),
+        };
+        let entry = json!({ "hooks": [{
+            "type": "command", "command": line, "timeout": HOOK_MILLISECONDS,
+        }]});
         match hooks.entry(event).or_insert_with(|| json!([])) {
-            Value::Array(entries) => entries.push(entry.clone()),
+            Value::Array(entries) => entries.push(entry),
             other => *other = json!([entry]),
         }
     }
@@ -450,7 +483,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn over_the_protocol_its_home_names_the_server_and_no_hooks() {
+    fn over_the_protocol_its_home_names_the_server_and_the_hook_that_answers() {
         let place = tempfile::tempdir().unwrap();
         let home = place.path().display().to_string();
         let launch = Launch {
@@ -462,7 +495,12 @@ mod tests {
         assert_eq!(plan.argv.last().map(String::as_str), Some("--acp"));
         let settings: Value = serde_json::from_str(&plan.files[0].contents).unwrap();
         assert_eq!(settings["mcpServers"]["mission-execution"]["trust"], true);
-        assert_eq!(settings["hooks"], Value::Null);
+        let hooks = settings["hooks"].as_object().unwrap();
+        assert_eq!(hooks.keys().collect::<Vec<_>>(), [BEFORE_TOOL]);
+        assert_eq!(
+            hooks[BEFORE_TOOL][0]["hooks"][0]["command"],
+            "'/opt/mission' 'hook' '/run/launch/access.json' '--judge' '--unreported' || exit 2"
+        );
         assert!(plan.control.unwrap().session.mcp_servers.is_empty());
         assert_eq!(plan.conversation, ConversationId::ToldLater);
     }
@@ -541,6 +579,10 @@ mod tests {
         );
         assert_eq!(settings["hooks"]["AfterAgent"].as_array().unwrap().len(), 2);
         assert_eq!(plan.files[1].contents, "Be brief.\n\nReport progress.\n");
+        let system: Value = serde_json::from_str(&plan.files[2].contents).unwrap();
+        assert_eq!(system["hooksConfig"]["enabled"], true);
+        let path = &plan.environment[SYSTEM_SETTINGS];
+        assert_eq!(plan.files[2].path, Path::new(path));
         let linked: Vec<_> = plan
             .links
             .iter()

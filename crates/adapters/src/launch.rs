@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use missiond_core::Controller;
 use serde::{Deserialize, Serialize};
 
+use crate::tool_use::REFUSING_EXIT;
+
 /// One run of an agent as it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
@@ -78,6 +80,13 @@ pub struct McpServer {
     pub tools: Vec<String>,
 }
 
+/// By what the daemon hears of what an agent does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    ByHooks,
+    ByProtocol,
+}
+
 /// A program that is run at events of the CLI and gets the event on its input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookCommand {
@@ -91,6 +100,17 @@ impl HookCommand {
         let command = self.command.display().to_string();
         let words = std::iter::once(&command).chain(&self.args);
         words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The line for the hook that answers whether a tool may be used. However it fails,
+    /// also if something ends it, the tool is refused.
+    pub(crate) fn judging_line(&self, told: Told) -> String {
+        let unreported = match told {
+            Told::ByHooks => "",
+            Told::ByProtocol => " '--unreported'",
+        };
+        let line = self.shell_line();
+        format!("{line} '--judge'{unreported} || exit {REFUSING_EXIT}")
     }
 }
 

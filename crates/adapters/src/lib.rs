@@ -35,6 +35,7 @@ mod records;
 mod rehearsal;
 mod structured;
 mod tail;
+mod tool_use;
 mod transcript;
 
 pub use acp_agent::AcpAgent;
@@ -55,6 +56,7 @@ pub use plan::{
 pub use records::{MessageOrigin, Record, RecordBody, RecordMemory, Role, Unreadable, records};
 pub use structured::{ControlSetup, ResumeBy, Standing, StructuredOffer};
 pub use tail::{FileTail, TailBatch, TailError, TailedLine, TranscriptTail};
+pub use tool_use::{HookDialect, REFUSING_EXIT, ToolUse, ToolUseAnswer, ToolUseVerdict};
 pub use transcript::{TokenUsage, TranscriptFact, TranscriptMemory};
 
 use missiond_core::CliEngine;

@@ -18,6 +18,8 @@ use serde_json::value::RawValue;
 pub const METHOD_EXECUTION_HELLO: &str = "execution_hello";
 /// A hook of the agent's program reports an event.
 pub const METHOD_HOOK: &str = "hook";
+/// A hook of the agent's program asks whether a tool may be used.
+pub const METHOD_TOOL_USE: &str = "tool_use";
 /// Sent by a bridge (a notification): its client sent a message that is too
 /// large to be passed on.
 pub const METHOD_OVERSIZED: &str = "oversized";
@@ -80,6 +82,14 @@ pub struct HookParams {
     pub sequence: u64,
     /// What the adapter made of the hook's input.
     pub report: Box<RawValue>,
+}
+
+/// A tool that is about to be used. It is the same question however often it is asked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolUseParams {
+    /// What the adapter made of the hook's input.
+    pub asked: Box<RawValue>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -219,6 +219,7 @@ async fn permission_add(
             slot: subject.slot,
             execution: subject.execution,
             task: subject.task,
+            by_sight: subject.by_sight,
         },
         expires_at: params
             .seconds
@@ -327,6 +328,7 @@ fn shown(known: KnownRule, now: missiond_core::Timestamp) -> PermissionRule {
             slot: rule.scope.slot,
             execution: rule.scope.execution,
             task: rule.scope.task,
+            by_sight: rule.scope.by_sight,
         },
         expires_at: rule.expires_at,
         uses_left: rule.uses_left,
@@ -356,6 +358,7 @@ fn of_grant(grant: &GrantParams) -> Grant {
             GrantScope::Task => GrantFor::Task,
             GrantScope::Everywhere => GrantFor::Everywhere,
         },
+        by_sight: grant.by_sight,
     }
 }
 

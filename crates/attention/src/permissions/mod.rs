@@ -3,14 +3,18 @@
 //!
 //! A decision is recorded before a key is pressed, with the name of the rule,
 //! and answers its dialog once: with the option that allows this one use or the
-//! one that denies it, never with one that allows more. Rules come from the
+//! one that denies it, never with one that allows more. Where the agent's program asks
+//! by a hook before it uses a tool, the decision is taken there. Rules come from the
 //! configuration, from people, and from the program itself, which keeps agents
 //! away from its own records.
 
+mod decisions;
 mod grant;
 mod request;
 mod rules;
+mod tool_use;
 mod watch;
+mod witness;
 
 use std::sync::Arc;
 
@@ -19,7 +23,7 @@ use missiond_api::Home;
 use missiond_config::Config;
 use missiond_core::{Clock, Timestamp};
 use missiond_executions::Executions;
-use missiond_guard::permissions::{Request, Rule, Verdict, decide};
+use missiond_guard::permissions::{Effect, Request, Rule, Verdict, decide};
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
 use missiond_slots::Slots;
 use missiond_store::MissionDb;
@@ -136,5 +140,27 @@ impl RulesInForce {
     #[must_use]
     pub fn decide(&self, request: &Request) -> Verdict {
         decide(&self.rules, request, self.now)
+    }
+
+    /// The same for what a screen alone shows: nothing is allowed but by rules that say
+    /// that this is enough for them.
+    #[must_use]
+    pub fn decide_by_sight(&self, request: &Request) -> Verdict {
+        let by_sight = |rule: &&Rule| rule.effect != Effect::Allow || rule.scope.by_sight;
+        let rules: Vec<Rule> = self.rules.iter().filter(by_sight).cloned().collect();
+        let verdict = decide(&rules, request, self.now);
+        if verdict.effect != Effect::Ask {
+            return verdict;
+        }
+        let known = self.decide(request);
+        if known.effect != Effect::Allow {
+            return verdict;
+        }
+        let reason = format!(
+            "{} would allow what the agent's program says itself, but this is read from its \
+             screen alone; a rule with --by-sight allows that too",
+            known.rules.join(", ")
+        );
+        Verdict { reason, ..verdict }
     }
 }

@@ -27,6 +27,7 @@ use missiond_store::{MissionDb, NewEvent, StoreError, board, timeline};
 use missiond_timeline::Timeline;
 use tokio::sync::watch;
 
+use crate::announced::Announced;
 pub use dialog::{Wording, identity, wording};
 pub use error::QuestionError;
 pub use missiond_store::questions::NewQuestion;
@@ -53,6 +54,7 @@ pub struct Questions {
     rechecks: watch::Sender<u64>,
     /// Requests of agents that are being answered from here.
     under_way: UnderWay,
+    announced: Announced,
     tasks: Tasks,
 }
 
@@ -100,8 +102,14 @@ impl Questions {
             executions,
             rechecks: watch::Sender::new(0),
             under_way: UnderWay::default(),
+            announced: Announced::default(),
             tasks: Tasks::new(supervisor),
         }
+    }
+
+    /// What the programs of agents are about to do.
+    pub fn announced(&self) -> &Announced {
+        &self.announced
     }
 
     /// Asks a person. What stands already is not asked again; the one that is

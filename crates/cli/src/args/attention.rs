@@ -37,6 +37,9 @@ pub(crate) struct AnswerArgs {
     /// For whom it holds then; for an hour when --for is left out.
     #[arg(long, value_enum)]
     pub(crate) scope: Option<ScopeArg>,
+    /// With --for or --scope: also where the dialog is known from its screen alone.
+    #[arg(long)]
+    pub(crate) by_sight: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -160,6 +163,10 @@ pub(crate) struct PermissionAddArgs {
     /// It decides so often and no more.
     #[arg(long)]
     pub(crate) uses: Option<Bounded<1, { u32::MAX as i64 }>>,
+    /// Allow also what a screen alone shows, where no hook and no protocol says what the
+    /// agent's program asks.
+    #[arg(long)]
+    pub(crate) by_sight: bool,
 }
 
 #[derive(Debug, Args)]

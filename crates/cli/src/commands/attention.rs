@@ -222,6 +222,7 @@ pub(super) fn answer(
     let grant = (seconds.is_some() || args.scope.is_some()).then(|| GrantParams {
         seconds,
         scope: args.scope.map(Into::into).unwrap_or_default(),
+        by_sight: args.by_sight,
     });
     let params = QuestionAnswerParams {
         question: args.question,
