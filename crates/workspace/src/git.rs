@@ -56,6 +56,25 @@ pub(crate) const SETTINGS: [&str; 14] = [
     "submodule.recurse=false",
 ];
 
+/// Commands that, as they are called here, touch no file of a checkout, merge nothing and
+/// show no change of a file: there is nothing for a filter or a driver to do.
+const HARMLESS: [&str; 14] = [
+    "cat-file",
+    "check-ref-format",
+    "commit-tree",
+    "config",
+    "for-each-ref",
+    "ls-tree",
+    "merge-base",
+    "mktree",
+    "rev-list",
+    "rev-parse",
+    "show-ref",
+    "symbolic-ref",
+    "update-ref",
+    "--version",
+];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GitVersion {
     pub major: u32,
@@ -305,6 +324,10 @@ impl GitCall {
         };
         if !self.folder.is_dir() {
             return Err(WorkspaceError::Missing(self.folder.clone()));
+        }
+        let is_harmless = |name: &OsString| HARMLESS.iter().any(|known| name == *known);
+        if self.reach == Reach::Here && self.args.first().is_some_and(is_harmless) {
+            return Ok(Vec::new());
         }
         // Of what is no repository, or a broken one, the call itself says so.
         let listed = asked(&["config", "--list", "--show-scope", "--includes", "-z"]).await?;
