@@ -90,7 +90,7 @@ const WAYS: [(&str, &str); 14] = [
 ];
 
 /// What is looked at to see whether something was done.
-fn standing(home: &TestHome) -> Value {
+pub(crate) fn standing(home: &TestHome) -> Value {
     let rules = home.call("permission_list", &json!({}))["rules"].clone();
     let added = rules.as_array().unwrap().iter();
     let added = added.filter(|rule| rule["source"] == "added");
@@ -105,7 +105,7 @@ fn standing(home: &TestHome) -> Value {
 }
 
 /// A slot whose program runs this script in the home's folder, and waits when it is done.
-fn inside(home: &TestHome, name: &str, script: &str) {
+pub(crate) fn inside(home: &TestHome, name: &str, script: &str) {
     let file = home.path().join(format!("{name}.sh"));
     std::fs::write(&file, script).unwrap();
     let argv = json!([
@@ -119,13 +119,13 @@ fn inside(home: &TestHome, name: &str, script: &str) {
     home.call("slot_spawn", &params);
 }
 
-fn said(home: &TestHome, name: &str) -> String {
+pub(crate) fn said(home: &TestHome, name: &str) -> String {
     let done = home.path().join(format!("{name}.sh.done"));
     wait_for(name, || done.exists());
     std::fs::read_to_string(done).unwrap()
 }
 
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 

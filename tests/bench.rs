@@ -46,6 +46,26 @@ fn the_bench_of_terminals_prints_every_metric_and_leaves_nothing_running() {
 }
 
 #[test]
+fn the_bench_of_models_asks_directly_and_through_the_gateway() {
+    let home = TestHome::new();
+    let report = home.json(&["bench", "llm", "--requests", "10", "--streams", "8"]);
+    assert_eq!(report["bench"], "llm");
+    for metric in [
+        "direct_p50_ms",
+        "gateway_p50_ms",
+        "gateway_p99_ms",
+        "streams_per_s",
+        "rss_mb",
+    ] {
+        let value = report["metrics"][metric].as_f64();
+        assert!(value.is_some_and(|value| value > 0.0), "{metric}: {report}");
+    }
+    for metric in ["added_p50_ms", "added_p99_ms"] {
+        assert!(report["metrics"][metric].is_number(), "{metric}: {report}");
+    }
+}
+
+#[test]
 fn the_bench_of_uptime_kills_the_daemon_and_finds_it_again() {
     let home = TestHome::new();
     let report = home.json(&["bench", "uptime", "--kills", "2", "--every-ms", "300"]);
@@ -67,13 +87,20 @@ fn the_bench_of_uptime_kills_the_daemon_and_finds_it_again() {
 fn the_bench_of_the_guard_says_how_well_and_how_fast() {
     let home = TestHome::new();
     let size = ["--megabytes", "1", "--secrets", "200", "--decisions", "50"];
-    let report = home.json(&[&["bench", "guard"][..], &size].concat());
+    let rounds = ["--starts", "3", "--builds", "1"];
+    let report = home.json(&[&["bench", "guard"][..], &size, &rounds].concat());
     assert_eq!(report["bench"], "guard");
     let metric = |name: &str| report["metrics"][name].as_f64().unwrap();
     for name in ["recall", "precision"] {
         assert!(metric(name) >= 0.98, "{name}: {report}");
     }
-    for name in ["scan_mb_per_s", "scan_ratio_double", "decide_p50_us"] {
+    for name in [
+        "scan_mb_per_s",
+        "scan_ratio_double",
+        "decide_p50_us",
+        "sandbox_start_ms",
+        "build_ratio",
+    ] {
         assert!(metric(name) > 0.0, "{name}: {report}");
     }
 }
@@ -293,8 +320,8 @@ fn what_a_bench_is_asked_goes_to_the_program_that_measures() {
     let help = text(&help.stdout);
     assert!(help.contains("Usage: mission bench "), "{help}");
     for bench in [
-        "timeline", "board", "code", "ipc", "journal", "start", "mcp", "uptime", "soak", "kb",
-        "terminal",
+        "timeline", "board", "code", "ipc", "journal", "llm", "start", "mcp", "uptime", "soak",
+        "kb", "terminal",
     ] {
         assert!(help.contains(&format!("\n  {bench} ")), "{bench}: {help}");
     }

@@ -6,7 +6,11 @@ use std::path::{Path, PathBuf};
 
 use missiond_secrets::{Detector, corpus};
 
+use serde_json::json;
+
+use crate::autopilot::{Field, writes};
 use crate::harness::{TestHome, wait_for};
+use crate::questions::Receiver;
 use crate::slots::spawn;
 
 /// What is remembered begins with it.
@@ -15,15 +19,18 @@ const SENTENCE: &str = "the harbor says ";
 /// Eight by each of seven ways; typing takes its time.
 const WENT_IN: usize = 7 * 8 + 2;
 
+/// Three by each of four ways more.
+const WENT_ROUND: usize = 4 * 3;
+
 /// A text with an invented secret in it, on one line.
 struct Canary {
     text: String,
     secret: String,
 }
 
-fn canaries() -> Vec<Canary> {
+fn canaries(seed: u64, count: usize) -> Vec<Canary> {
     let detector = Detector::current();
-    let lines: Vec<Canary> = corpus::samples(2_026, 240)
+    let lines: Vec<Canary> = corpus::samples(seed, 240)
         .into_iter()
         .filter_map(|sample| {
             let text = sample.text.trim_end().to_owned();
@@ -39,9 +46,9 @@ fn canaries() -> Vec<Canary> {
             let known = is_found(&sample.text) && is_found(&format!("{SENTENCE}{text}"));
             (plain && known && secret.len() >= 10).then_some(Canary { text, secret })
         })
-        .take(WENT_IN)
+        .take(count)
         .collect();
-    assert_eq!(lines.len(), WENT_IN);
+    assert_eq!(lines.len(), count);
     lines
 }
 
@@ -67,15 +74,9 @@ fn base64(secret: &str) -> [String; 3] {
     })
 }
 
-fn holds(bytes: &[u8], text: &str) -> bool {
-    bytes
-        .windows(text.len())
-        .any(|window| window == text.as_bytes())
-}
-
 #[test]
 fn no_secret_that_came_in_is_in_any_file() {
-    let canaries = canaries();
+    let canaries = canaries(2_026, WENT_IN);
     let home = TestHome::started();
     let outside = tempfile::tempdir().unwrap();
     let (typed, others) = canaries.split_at(2);
@@ -157,17 +158,23 @@ fn no_secret_that_came_in_is_in_any_file() {
             .count()
             >= 8
     });
-    home.mission(&["down", "--force"]);
+    home.json(&["daemon", "stop", "--force"]);
 
+    assert_none_is_held(home.path(), &canaries);
+}
+
+fn assert_none_is_held(folder: &Path, canaries: &[Canary]) {
     let mut found = Vec::new();
-    files(home.path(), &mut found);
+    files(folder, &mut found);
     assert!(found.len() > 5, "{found:?}");
     let mut held = Vec::new();
     for path in &found {
         let Ok(bytes) = std::fs::read(path) else {
             continue;
         };
-        for canary in &canaries {
+        // What is looked for is ASCII, and so is what it is looked for in where it counts.
+        let held_here = String::from_utf8_lossy(&bytes);
+        for canary in canaries {
             let hex: String = canary
                 .secret
                 .bytes()
@@ -178,10 +185,159 @@ fn no_secret_that_came_in_is_in_any_file() {
                 base64(&canary.secret).to_vec(),
             ]
             .concat();
-            if let Some(form) = forms.iter().find(|form| holds(&bytes, form)) {
+            if let Some(form) = forms.iter().find(|form| held_here.contains(form.as_str())) {
                 held.push(format!("{}: {form} of {}", path.display(), canary.text));
             }
         }
     }
     assert!(held.is_empty(), "{} held\n{}", held.len(), held.join("\n"));
+}
+
+/// A command that would print these, as a string of YAML.
+fn printing(canaries: &[Canary]) -> String {
+    let texts: Vec<_> = canaries.iter().map(|canary| canary.text.as_str()).collect();
+    json!(texts.join("\n")).to_string()
+}
+
+#[test]
+fn no_secret_of_a_check_an_import_a_webhook_or_a_log_is_in_any_file() {
+    let canaries = canaries(2_027, WENT_ROUND);
+    let mut ways = canaries.chunks(3);
+    let mut next = || ways.next().unwrap();
+    let receiver = Receiver::answering(&[]);
+    let field = Field::with_config(&format!(
+        "[autopilot]\nsettle_ms = 200\n[notifications]\nwebhook_url = \"http://{}/hook\"\n\
+         dwell_secs = 0\n",
+        receiver.address
+    ));
+    let home = &field.home;
+
+    // What a check prints, on both its outputs.
+    let shown = field.file("shown.txt");
+    let lines: Vec<_> = next()
+        .iter()
+        .map(|canary| format!("{}\n", canary.text))
+        .collect();
+    std::fs::write(&shown, lines.concat()).unwrap();
+    let check = json!([{"name": "shows", "run": ["sh", "-c", format!("cat '{0}'; cat '{0}' >&2", shown.display())]}]);
+    let task = field.task(
+        "checked",
+        &writes("new.txt", "new"),
+        json!({"checks": check}),
+    );
+    field.wait_status(&task, "done");
+    assert!(!field.events("checks_finished").is_empty());
+
+    // Tasks of somebody else's, which nobody works on.
+    home.json(&["autopilot", "pause"]);
+    let import = field.file("tasks.md");
+    let lines: Vec<_> = next()
+        .iter()
+        .map(|canary| format!("- [ ] {}\n", canary.text))
+        .collect();
+    std::fs::write(&import, lines.concat()).unwrap();
+    home.json(&["task", "import", import.to_str().unwrap()]);
+
+    // What a question says, and the webhook tells of it.
+    let folder = field.file("asks");
+    std::fs::create_dir(&folder).unwrap();
+    let asked = next();
+    let script = format!(
+        "rehearsal: 1\nturns:\n  - steps:\n      - ask:\n          tool: Bash\n          \
+         args: {}\n          question: Do you want to let it run this command?\n          \
+         allow: [{{say: Done.}}]\n          deny: [{{say: Not done.}}]\n",
+        printing(asked)
+    );
+    std::fs::write(folder.join("script.yaml"), script).unwrap();
+    let (mission, folder) = (crate::harness::binary(), folder.display().to_string());
+    home.json(&[
+        "slot",
+        "spawn",
+        "--name",
+        "asks",
+        "--engine",
+        "rehearsal",
+        "--cwd",
+        &folder,
+        "--",
+        mission.to_str().unwrap(),
+        "rehearse",
+        "script.yaml",
+        "go",
+        "--speed",
+        "50",
+    ]);
+    let (_, posted) = receiver.next();
+    assert_eq!(posted["event"], "question_waits");
+    let posted = posted.to_string();
+    for canary in asked {
+        assert!(!posted.contains(&canary.secret), "{posted}");
+    }
+
+    // What the log says of a client that calls itself so.
+    for canary in next() {
+        let mut connection = home.raw();
+        connection.send(&json!({
+            "jsonrpc": "2.0", "id": 0, "method": "hello",
+            "params": {"protocol": 1, "client": canary.text},
+        }));
+        assert_eq!(connection.receive()["result"]["protocol"], 1);
+        connection.ask(1, "timeline_note", &json!({"text": "a note"}));
+    }
+    assert!(ways.next().is_none(), "each went in");
+    home.json(&["task", "export"]);
+    home.json(&["daemon", "stop", "--force"]);
+    assert_none_is_held(home.path(), &canaries);
+}
+
+#[test]
+fn what_a_person_names_is_masked_in_every_form_and_so_is_a_token() {
+    use base64::Engine as _;
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("values");
+    let named = ["swordfish on the quay", "four blue doors"];
+    std::fs::write(&file, named.join("\n")).unwrap();
+    let home = TestHome::with_config(&format!(
+        "[secrets]\nfiles = [{}]\nvariables = [\"HARBOUR_WORD\"]\n",
+        json!(file)
+    ));
+    let variable = "nine grey herons";
+    let started = home
+        .command(&["daemon", "start"])
+        .env("HARBOUR_WORD", variable)
+        .status();
+    assert!(started.unwrap().success());
+    let token = home.json(&["token", "create", "ci"])["token"].clone();
+    let secrets = [named[0], named[1], variable, token.as_str().unwrap()];
+    let canaries = secrets.map(|secret| Canary {
+        text: secret.to_owned(),
+        secret: secret.to_owned(),
+    });
+    let mut forms = Vec::new();
+    for secret in secrets {
+        forms.push(format!("it is {secret}, is it not"));
+        forms.push(base64::engine::general_purpose::STANDARD.encode(secret));
+        forms.push(secret.bytes().map(|byte| format!("{byte:02x}")).collect());
+        forms.push(secret.replace(' ', "%20"));
+    }
+    let shown = outside.path().join("shown.txt");
+    std::fs::write(&shown, forms.join("\n")).unwrap();
+    spawn(
+        &home,
+        "loud",
+        &format!("cat {}; echo all shown; sleep 600", shown.display()),
+    );
+    crate::slots::wait_for_text(&home, "loud", "all shown");
+    for form in &forms {
+        home.json(&["timeline", "note", form]);
+        home.json(&["kb", "remember", &format!("The word is {form}.")]);
+        home.json(&["task", "add", "a task", "--description", form]);
+    }
+    home.json(&["daemon", "stop", "--force"]);
+    assert_none_is_held(home.path(), &canaries);
+
+    // What cannot be read would be stored in clear: so nothing begins.
+    std::fs::remove_file(&file).unwrap();
+    let (_, why) = home.failure(&["daemon", "start"]);
+    assert!(why.contains("secrets.files"), "{why}");
 }

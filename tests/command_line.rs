@@ -266,7 +266,8 @@ fn the_doctor_lists_the_agent_clis_with_their_versions() {
             "ok",
             format!(
                 "claude 2.1.325 ({})\ndriven by its terminal: its protocol needs \
-                 `claude-agent-acp`: `npm install -g @agentclientprotocol/claude-agent-acp`",
+                 `claude-agent-acp`: `npm install -g @agentclientprotocol/claude-agent-acp`\n\
+                 reaches its model by its own log-in or key",
                 place("claude")
             ),
         ),
@@ -275,7 +276,7 @@ fn the_doctor_lists_the_agent_clis_with_their_versions() {
             format!(
                 "codex 0.166.0 ({}): no log-in was found; run `codex` once and log in\n\
                  driven by its protocol: by `codex app-server`: proven by tests with the real \
-                 program",
+                 program\nreaches its model by its own log-in or key",
                 place("codex")
             ),
         ),

@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         config: folder.path().to_owned(),
         pins: folder.path().join("pins.json"),
         keeper: KeeperCommand {
+            place: missiond_sandbox::Place::elsewhere(missiond_sandbox::Profile::Open),
             program: "none".into(),
             arguments: Vec::new(),
         },

@@ -307,7 +307,8 @@ fn a_hostile_entry_cannot_leave_its_quotation() {
     assert_eq!(bare.iter().find(loose), None, "{prompt}");
     let heading = bare.iter().find(|line| line.starts_with("entry ")).unwrap();
     assert!(
-        heading.starts_with("entry \"deploy' from 'the person\", from \"web page\""),
+        heading.starts_with("entry \"deploy' from 'the person\", from \"caution, it ")
+            && heading.contains("; web page\""),
         "{heading}"
     );
 }

@@ -14,7 +14,7 @@ use crate::harness::{TestHome, rounds, text, wait_for};
 use crate::person::Person;
 
 /// `Ctrl-]`, which detaches.
-const DETACH: &str = "\x1d";
+pub(crate) const DETACH: &str = "\x1d";
 
 /// A structured run of the rehearsal agent in the slot `work`.
 fn begin(home: &TestHome) -> String {
@@ -168,30 +168,35 @@ fn a_person_who_quits_the_agents_terminal_gives_the_conversation_back() {
     });
 }
 
-/// How many of the agent's programs run for a home at one moment. A look at all processes
-/// takes a while: of those that were seen, as many as are still there ran together.
-fn agents(folder: &Path) -> usize {
+/// How many programs that hosts have started in a folder run at one moment. A look at all
+/// processes takes a while: of those that were seen, as many as are still there ran
+/// together.
+pub(crate) fn programs_of_hosts(folder: &Path, is_wanted: fn(&[u8]) -> bool) -> usize {
     let command = |process: &Path| {
         let arguments = std::fs::read(process.join("cmdline")).unwrap_or_default();
         let command = arguments.split(|byte| *byte == 0).nth(1);
         command.unwrap_or_default().to_vec()
     };
-    let rehearses = |process: &PathBuf| {
+    let counts = |process: &PathBuf| {
         let cwd = std::fs::read_link(process.join("cwd"));
         let status = std::fs::read_to_string(process.join("status")).unwrap_or_default();
         let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
         let parent = Path::new("/proc").join(parent.unwrap_or_default().trim());
-        // What it starts looks like itself until it has become another program.
+        let own = command(process);
+        // What a host starts looks like itself until it has become another program, and
+        // like nothing when it has ended.
         cwd.is_ok_and(|cwd| cwd == folder)
-            && command(process) == b"rehearse"
+            && own != b"pty-host"
+            && !status.contains("State:\tZ")
+            && is_wanted(&own)
             && command(&parent) == b"pty-host"
     };
     let processes = std::fs::read_dir("/proc").unwrap();
     let seen: Vec<PathBuf> = processes
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(rehearses)
+        .filter(counts)
         .collect();
-    seen.iter().filter(|process| rehearses(process)).count()
+    seen.iter().filter(|process| counts(process)).count()
 }
 
 /// A person comes and goes, messages are sent and the daemon is killed, at any moments:
@@ -213,7 +218,8 @@ fn at_any_moment_one_controller_has_the_conversation_and_each_message_is_said_on
         let (watching, most) = (Arc::clone(&watching), Arc::clone(&most));
         move || {
             while watching.load(Ordering::Relaxed) {
-                most.fetch_max(agents(&folder), Ordering::Relaxed);
+                let running = programs_of_hosts(&folder, |command| command == b"rehearse");
+                most.fetch_max(running, Ordering::Relaxed);
                 std::thread::sleep(Duration::from_millis(3));
             }
         }

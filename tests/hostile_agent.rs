@@ -141,6 +141,77 @@ fn a_permission_for_one_command_is_none_for_another() {
 }
 
 #[test]
+fn what_an_agents_own_record_contradicts_is_told_with_both_sides() {
+    let record = |words: &str| {
+        format!(
+            r#"note() {{ folder="$HOME/.qwen/projects/$(pwd -P | sed 's/[^A-Za-z0-9]/-/g')/chats"
+               mkdir -p "$folder"; printf '%s\n' "$1" >> "$folder/s1.jsonl"; }}
+            ran() {{ note "{{\"type\":\"assistant\",\"message\":{{\"parts\":[{{\"functionCall\":{{\"id\":\"$1\",\"name\":\"run_shell_command\",\"args\":{{\"command\":\"$2\"}}}}}}]}}}}"; }}
+            greet; open; hear; {words}"#
+        )
+    };
+    // It asks for one command and is allowed, and runs another.
+    let ran_another = record(
+        r#"call tool_call pending ls; may 5 ls; hear; ran c1 'rm -rf everything'
+           call tool_call_update completed ls; words "It was listed."; end 3"#,
+    );
+    // It says that it is done, and works on.
+    let works_on = record(
+        r#"words "I am done."; end 3
+           i=0; while :; do i=$((i+1)); ran "w$i" "make part$i"; sleep 0.5; done"#,
+    );
+    // It is as it says.
+    let honest = record(
+        r#"call tool_call pending ls; may 5 ls; hear; ran c1 ls
+           call tool_call_update completed ls; words "It was listed."; end 3"#,
+    );
+    let agents = Agents::new(
+        "",
+        &[
+            ("ran-another", &ran_another),
+            ("works-on", &works_on),
+            ("honest", &honest),
+        ],
+    );
+    for agent in ["ran-another", "honest", "works-on"] {
+        agents.begin_as_qwen(agent);
+    }
+    for agent in ["ran-another", "honest"] {
+        agents.wait(agent, "confirming");
+        let answer = ["slot", "answer", agent, "Yes", "--wait", "30"];
+        agents.home.json(&answer);
+        agents.wait_for_words(agent, "It was listed.");
+    }
+    let mut found = Vec::new();
+    wait_for("the other command to be noticed", || {
+        found = agents.incidents("slot_input_mismatch");
+        !found.is_empty()
+    });
+    assert_eq!(found.len(), 1, "{found:?}");
+    let summary = found[0]["summary"].as_str().unwrap();
+    let both = r#"ran-another: allowed was "ls", its own record says "rm -rf everything""#;
+    assert!(summary.contains(both), "{summary}");
+    wait_for("the work behind the end to be noticed", || {
+        found = agents.incidents("slot_witness_disagrees");
+        !found.is_empty()
+    });
+    assert_eq!(found.len(), 1, "{found:?}");
+    let summary = found[0]["summary"].as_str().unwrap();
+    assert!(
+        summary.starts_with("works-on: its protocol says that the turn ended"),
+        "{summary}"
+    );
+    assert!(
+        summary.contains("its own record that `run_shell_command` began"),
+        "{summary}"
+    );
+    agents.home.json(&["slot", "kill", "works-on"]);
+    wait_for("it to be over", || {
+        agents.incidents("slot_witness_disagrees")[0]["state"] == "resolved"
+    });
+}
+
+#[test]
 fn silence_is_waited_for_so_long_and_then_said() {
     let scripts = [
         ("mute", "hear"),

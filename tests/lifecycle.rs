@@ -201,7 +201,7 @@ fn a_second_signal_ends_it_at_once() {
 }
 
 #[test]
-fn a_hangup_reads_the_configuration_again() {
+fn a_reload_reads_the_configuration_again_and_a_signal_does_not() {
     let home = TestHome::started();
     let value = |key: &str| {
         let report = home.json(&["config", "show"]);
@@ -214,7 +214,12 @@ fn a_hangup_reads_the_configuration_again() {
          requests_per_second = 150\n",
     );
     home.signal(Signal::HUP);
-    wait_for("the new level", || value("log.level") == "\"debug\"");
+    wait_for("the signal to be refused", || {
+        text(&home.mission(&["--json", "logs"]).stdout).contains("SIGHUP received")
+    });
+    assert_eq!(value("log.level"), "\"info\"");
+    home.json(&["daemon", "reload"]);
+    assert_eq!(value("log.level"), "\"debug\"");
     assert_eq!(value("http.requests_per_second"), "150");
     assert_eq!(value("http.enabled"), "true", "needs a restart");
     assert_eq!(

@@ -6,7 +6,10 @@ mod acp;
 mod anomalies;
 mod attach;
 #[cfg(target_os = "linux")]
+mod attack_ways;
+#[cfg(target_os = "linux")]
 mod attacks;
+mod audit;
 #[cfg(target_os = "linux")]
 mod authority;
 mod autopilot;
@@ -49,6 +52,7 @@ mod harness;
 mod hostile_agent;
 mod hosts;
 mod http;
+mod inbox_watch;
 mod init;
 mod input;
 mod journals;
@@ -57,9 +61,12 @@ mod lifecycle;
 mod manifests;
 mod markers;
 mod mcp_servers;
+mod models;
+mod models_sdks;
 mod ollama;
 mod person;
 mod pictures;
+mod policy;
 #[cfg(target_os = "linux")]
 mod power_loss;
 mod questions;
@@ -67,6 +74,8 @@ mod rehearsal;
 mod rehearsal_acp;
 mod requests;
 mod review;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod screenshots;
 mod scripted_agent;
 mod semantic;
@@ -83,6 +92,7 @@ mod timeline_load;
 mod toolhub;
 mod toolhub_hostile;
 #[cfg(target_os = "linux")]
+mod trust;
 mod upgrade;
 mod watched;
 mod worktrees;

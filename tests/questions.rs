@@ -2,11 +2,13 @@
 //! as the one who asks: what rules decide, what people answer, and what is left
 //! after a crash.
 
+use std::io::Write;
 use std::path::PathBuf;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::harness::{TestHome, wait_for};
+use crate::harness::{TestHome, text, wait_for};
 
 /// A home with a daemon, and a folder an agent works in.
 struct Stage {
@@ -88,10 +90,10 @@ impl Stage {
         page["decisions"].as_array().unwrap().clone()
     }
 
+    /// By sight, because these agents draw and say nothing beside it.
     fn allow(&self, arguments: &[&str]) -> String {
-        let added = self
-            .home
-            .json(&[&["permission", "add", "allow"], arguments].concat());
+        let all = [&["permission", "add", "allow", "--by-sight"], arguments].concat();
+        let added = self.home.json(&all);
         added["name"].as_str().unwrap().to_owned()
     }
 }
@@ -321,7 +323,12 @@ fn an_approval_for_a_time_decides_the_same_again_and_nothing_else() {
     );
     stage.slot("agent", &twice);
     stage.question();
-    let answered = stage.home.json(&["answer", "Q-1", "allow", "--for", "1h"]);
+    let (_, why) = stage
+        .home
+        .failure(&["answer", "Q-1", "allow", "--for", "1h"]);
+    assert!(why.contains("--by-sight"), "{why}");
+    let grant = ["answer", "Q-1", "allow", "--for", "1h", "--by-sight"];
+    let answered = stage.home.json(&grant);
     assert_eq!(answered["rule"], "P-1");
     stage.wait_for_file("allowed");
     stage.home.json(&["slot", "send", "agent", "again"]);
@@ -417,6 +424,48 @@ fn agents_are_kept_away_from_the_records_whatever_is_allowed() {
 }
 
 #[test]
+fn the_whole_data_folder_is_closed_but_for_ones_own_worktree() {
+    let home = TestHome::started();
+    home.json(&["permission", "add", "allow", "--tool", "Read"]);
+    let data = home.home().data_dir().to_owned();
+    for folder in ["worktrees/a/one/src", "worktrees/a/two", "worktrees/b/one"] {
+        std::fs::create_dir_all(data.join(folder)).unwrap();
+    }
+    let effect = |path: &str, folder: &str| {
+        let params = json!({
+            "tool": "Read",
+            "path": data.join(path),
+            "folder": data.join(folder),
+        });
+        let verdict = home.call("permission_test", &params);
+        verdict["effect"].as_str().unwrap().to_owned()
+    };
+    let own = "worktrees/a/one";
+    for inside in [own, "worktrees/a/one/src"] {
+        assert_eq!(effect("worktrees/a/one/src/lib.rs", inside), "allow");
+        for other in [
+            "http/key",
+            "identity/audit.key",
+            "audit/audit.jsonl",
+            "config_history.jsonl",
+            "mission.db",
+            "worktrees/a/two/x",
+            "worktrees/b/one/x",
+        ] {
+            assert_eq!(effect(other, inside), "deny", "{other} from {inside}");
+        }
+    }
+    for all in [
+        "http/key",
+        "toolhub/pins.json",
+        "exchange/x",
+        "worktrees/a/one/x",
+    ] {
+        assert_eq!(effect(all, "/tmp"), "deny", "{all}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_rule_or_a_number_is_said() {
     let stage = Stage::new();
     for (command, expected) in [
@@ -447,14 +496,14 @@ fn what_is_wrong_with_a_rule_or_a_number_is_said() {
 }
 
 /// A receiver of webhooks: each request, head and body.
-struct Receiver {
-    address: std::net::SocketAddr,
+pub(crate) struct Receiver {
+    pub(crate) address: std::net::SocketAddr,
     received: std::sync::mpsc::Receiver<(String, Value)>,
 }
 
 impl Receiver {
     /// Answers each request with the next of these, then with 200.
-    fn answering(first: &'static [&'static str]) -> Self {
+    pub(crate) fn answering(first: &'static [&'static str]) -> Self {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, received) = std::sync::mpsc::channel();
@@ -470,7 +519,7 @@ impl Receiver {
         Self { address, received }
     }
 
-    fn next(&self) -> (String, Value) {
+    pub(crate) fn next(&self) -> (String, Value) {
         self.received
             .recv_timeout(crate::harness::PATIENCE)
             .unwrap()
@@ -691,4 +740,86 @@ fn a_file_of_cases_is_decided_without_a_daemon() {
     assert_eq!(verdicts(&output), [(Value::Null, json!("ask"))]);
     assert_eq!(output.status.code(), Some(1));
     assert!(!home.path().join("run").exists(), "no daemon was started");
+}
+
+#[test]
+fn of_two_who_answer_at_once_one_wins() {
+    let stage = Stage::new();
+    for round in 1..=3 {
+        stage.slot(&format!("agent-{round}"), &asks(&format!("touch x{round}")));
+        let number = format!("Q-{}", stage.question()["number"]);
+        let answer = |words: &str| {
+            let mut command = stage.home.command(&["answer", &number, words]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().unwrap()
+        };
+        let (allow, deny) = (answer("allow"), answer("deny"));
+        let allow = allow.wait_with_output().unwrap();
+        let deny = deny.wait_with_output().unwrap();
+        let told = text(&allow.stderr) + &text(&deny.stderr);
+        assert_ne!(allow.status.success(), deny.status.success(), "{told}");
+        let (done, other) = if allow.status.success() {
+            ("allowed", "denied")
+        } else {
+            ("denied", "allowed")
+        };
+        stage.wait_for_file(done);
+        assert!(!stage.file(other).exists(), "{told}");
+        std::fs::remove_file(stage.file(done)).unwrap();
+    }
+    assert_eq!(stage.answers().len(), 3);
+}
+
+/// Draws on the terminal of a slot from elsewhere, as any program of the same user can.
+fn draw(stage: &Stage, slot: &str, rows: &[String]) {
+    let slots = stage.home.json(&["slot", "list"]);
+    let slots = slots["slots"].as_array().unwrap();
+    let slot = slots.iter().find(|one| one["name"] == slot).unwrap();
+    let terminal = format!("/proc/{}/fd/0", slot["program"]["pid"]);
+    let terminal = std::fs::OpenOptions::new().write(true).open(terminal);
+    let mut drawn = String::from("\x1b[2J");
+    for (row, text) in rows.iter().enumerate() {
+        drawn.push_str(&format!("\x1b[{};1H{text}\x1b[K", row + 1));
+    }
+    terminal.unwrap().write_all(drawn.as_bytes()).unwrap();
+}
+
+#[test]
+fn a_dialog_that_somebody_else_has_drawn_is_allowed_by_no_rule() {
+    let stage = Stage::new();
+    let add = ["permission", "add", "allow", "--tool", "Bash"];
+    stage
+        .home
+        .json(&[&add[..], &["--argument", "cargo test"]].concat());
+    let turns = format!("  - steps:\n      - say: Ready.\n{}", asks("touch PWNED"));
+    stage.slot("agent", &turns);
+    let screen = || stage.home.json(&["slot", "read", "agent"]);
+    let is = |state: &str| wait_for(state, || screen()["reading"]["state"] == state);
+    let rows = || -> Vec<String> { serde_json::from_value(screen()["lines"].clone()).unwrap() };
+    is("idle");
+    let idle = rows();
+    stage.home.json(&["slot", "send", "agent", "now"]);
+    stage.question();
+    let asked = rows();
+    // What it really asks stays as it is: the screen alone is another.
+    draw(&stage, "agent", &idle);
+    is("idle");
+    let painted: Vec<_> = asked
+        .iter()
+        .map(|row| row.replace("touch PWNED", "cargo test"))
+        .collect();
+    assert_ne!(painted, asked);
+    draw(&stage, "agent", &painted);
+    let mut question = Value::Null;
+    wait_for("a question about what is drawn", || {
+        assert!(!stage.file("allowed").exists(), "a rule has allowed it");
+        let waiting = stage.inbox();
+        let drawn = |one: &&Value| one["origin"]["permission"]["command"] == "cargo test";
+        question = waiting.iter().find(drawn).cloned().unwrap_or_default();
+        !question.is_null()
+    });
+    let context = question["context"].as_str().unwrap();
+    assert!(context.contains("read from its screen alone"), "{context}");
+    assert_eq!(stage.decisions(), Vec::<Value>::new());
+    assert!(!stage.file("allowed").exists());
 }

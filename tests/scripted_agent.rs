@@ -1,6 +1,7 @@
 //! Agents of a few lines that speak the Agent Client Protocol word by word, driven by the
 //! real daemon: for what no agent of another's would say.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use missiond_pty::host::HostFiles;
@@ -62,6 +63,39 @@ impl Agents {
         let run = ["run", "go", "--engine", agent, "--name", agent];
         let run = [&run[..], &["--cwd", &folder, "--no-context"]].concat();
         self.home.json(&run);
+    }
+
+    /// In the place of Qwen Code, whose record of a conversation is known to us.
+    pub(crate) fn begin_as_qwen(&self, agent: &str) {
+        let home = self.file(&format!("{agent}.home"));
+        let work = home.join("work");
+        std::fs::create_dir_all(home.join("bin")).unwrap();
+        std::fs::create_dir_all(&work).unwrap();
+        let program = home.join("bin/qwen");
+        let script = std::fs::read_to_string(self.file(agent)).unwrap();
+        std::fs::write(&program, format!("#!/bin/sh\n{script}")).unwrap();
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
+        let path = format!(
+            "--env=PATH={}:{}",
+            home.join("bin").display(),
+            std::env::var("PATH").unwrap()
+        );
+        let (work, home) = (
+            work.display().to_string(),
+            format!("--env=HOME={}", home.display()),
+        );
+        let run = [
+            "run",
+            "go",
+            "--engine",
+            "qwen",
+            "--control",
+            "structured",
+            "--name",
+            agent,
+        ];
+        let where_it_is = ["--cwd", &work, "--no-context", "--trust", &path, &home];
+        self.home.json(&[&run[..], &where_it_is].concat());
     }
 
     pub(crate) fn read(&self, agent: &str) -> Value {

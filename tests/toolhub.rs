@@ -72,6 +72,36 @@ fn servers_of_other_clients_are_imported_once() {
     assert!(result_text(&call(&home, "fake__echo", &json!({"text": "hi"}))).starts_with("hi of"));
 }
 
+/// The server tells what it sees by starting at all.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_behind_a_wall_serves_and_sees_nothing_of_the_daemon() {
+    let home = TestHome::new();
+    let data = home.home().data_dir().display().to_string();
+    let line = format!("test -n \"$MISSION_SANDBOX\" && test ! -e '{data}' && exec \"$0\" plain");
+    let server = |name: &str, sandbox: &str| {
+        format!(
+            "[servers.{name}]\ncommand = \"sh\"\nargs = [\"-c\", {}, {}]\n\
+             read = [{}]\nsandbox = \"{sandbox}\"\n",
+            json!(line),
+            json!(fake_server()),
+            json!(fake_server().parent()),
+        )
+    };
+    write_list(
+        &home,
+        &[server("walled", "guarded"), server("bare", "open")].concat(),
+    );
+    home.start();
+    let answer = call(&home, "walled__echo", &json!({"text": "hi"}));
+    assert!(result_text(&answer).starts_with("hi of"), "{answer}");
+    let (code, _) = home.failure(&["mcp", "call-tool", "bare__echo", "{\"text\": \"x\"}"]);
+    assert_ne!(
+        code, 0,
+        "outside it sees the daemon's data, and does not start"
+    );
+}
+
 #[test]
 fn a_server_is_started_when_needed_and_stopped_when_idle() {
     let home = TestHome::new();

@@ -34,6 +34,7 @@ fn a_late_result_of_an_expired_lease_is_refused() {
     // Its daemon is stopped in its tracks; agent and check go on.
     field.home.signal(Signal::STOP);
     let other = database.home(CONFIG);
+    field.let_checks_see(&other);
     other.start();
     let show =
         |home: &TestHome| home.json(&["call", "board_show", &json!({"task": task}).to_string()]);

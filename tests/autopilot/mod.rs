@@ -18,6 +18,9 @@ mod pull_request;
 mod real;
 mod review;
 mod trouble;
+mod untrusted;
+#[cfg(target_os = "linux")]
+mod walls;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,8 +33,8 @@ use crate::harness::{TestHome, text, wait_for};
 const QUICK: &str = "[autopilot]\nsettle_ms = 200\n";
 
 /// A home with a daemon whose autopilot runs, and a repository to work in.
-struct Field {
-    home: TestHome,
+pub(crate) struct Field {
+    pub(crate) home: TestHome,
     folder: tempfile::TempDir,
 }
 
@@ -40,7 +43,7 @@ impl Field {
         Self::with_config(QUICK)
     }
 
-    fn with_config(config: &str) -> Self {
+    pub(crate) fn with_config(config: &str) -> Self {
         let field = Self::quiet(TestHome::with_config(config));
         field.home.start();
         field.resume();
@@ -51,6 +54,7 @@ impl Field {
     fn quiet(home: TestHome) -> Self {
         let folder = tempfile::Builder::new().prefix("field-").tempdir().unwrap();
         let field = Self { home, folder };
+        field.let_checks_see(&field.home);
         std::fs::create_dir(field.repository()).unwrap();
         field.git(&["init", "--quiet", "--initial-branch=main"]);
         field.git(&["config", "user.name", "Tester"]);
@@ -61,12 +65,24 @@ impl Field {
         field
     }
 
+    /// Beside the repository stand the files by which checks and tests wait for each
+    /// other: all that the checks of a daemon see beyond their worktree.
+    fn let_checks_see(&self, home: &TestHome) {
+        let file = home.home().config_file();
+        let config = std::fs::read_to_string(&file).unwrap_or_default();
+        if !config.contains("write = ") {
+            let beside = format!("write = [{}]\n", json!(self.folder.path()));
+            let (before, own) = config.split_once("[sandbox]\n").unwrap_or((&config, ""));
+            home.write_config(&format!("{before}[sandbox]\n{beside}{own}"));
+        }
+    }
+
     fn repository(&self) -> PathBuf {
         self.folder.path().join("re po'sitory")
     }
 
     /// A file beside the repository, for agents to write to and tests to read.
-    fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -97,7 +113,7 @@ impl Field {
     }
 
     /// Puts a task on the board that is done by this script; its number.
-    fn task(&self, title: &str, turns: &str, more: Value) -> String {
+    pub(crate) fn task(&self, title: &str, turns: &str, more: Value) -> String {
         let script = self.script(&title.replace(' ', "-"), turns);
         let mut task = json!({
             "title": title,
@@ -136,7 +152,7 @@ impl Field {
         last
     }
 
-    fn wait_status(&self, task: &str, status: &str) -> Value {
+    pub(crate) fn wait_status(&self, task: &str, status: &str) -> Value {
         self.wait(task, status, |details| {
             let now = &details["task"]["status"];
             let final_states = ["done", "failed", "blocked"];
@@ -162,7 +178,7 @@ impl Field {
         std::fs::write(self.file(name), "").unwrap();
     }
 
-    fn events(&self, kind: &str) -> Vec<Value> {
+    pub(crate) fn events(&self, kind: &str) -> Vec<Value> {
         let events = self.home.events().into_iter();
         let events = events.map(|event| event["event"].clone());
         events.filter(|event| event["type"] == kind).collect()
@@ -178,7 +194,7 @@ impl Field {
 }
 
 /// A turn that writes a file and claims to be done.
-fn writes(file: &str, contents: &str) -> String {
+pub(crate) fn writes(file: &str, contents: &str) -> String {
     format!(
         "  - uses: always\n    steps:\n      - write: {{file: {file}, text: \"{contents}\\n\"}}\n      \
          - signal: {{type: completed_claim, payload: {{summary: Written.}}}}\n"

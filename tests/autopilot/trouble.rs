@@ -231,7 +231,7 @@ fn what_is_granted_for_longer_holds_for_the_next_attempt_of_the_task() {
     let number = format!("Q-{}", inbox["questions"][0]["number"]);
     field
         .home
-        .json(&["answer", &number, "allow", "--for", "1h"]);
+        .json(&["answer", &number, "allow", "--for", "1h", "--by-sight"]);
     field.wait(&task, "lost", |details| outcome(details, 0) == "agent_lost");
     // Nobody waits for the backoff here.
     field.home.json(&["task", "retry", &task]);

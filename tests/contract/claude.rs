@@ -3,6 +3,7 @@
 use missiond_model_server::{Api, Reply};
 use serde_json::{Value, json};
 
+use super::binding::Names;
 use super::trouble::{Told, Trouble};
 use super::{Agent, Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Resumes, Room, platform};
 use crate::acp::Editor;
@@ -29,10 +30,68 @@ fn claude_code_withstands_what_goes_wrong() {
 }
 
 #[test]
+fn claude_code_is_shown_files() {
+    if let Some((room, cli)) = structured() {
+        cli.is_shown_files(&room);
+    }
+}
+
+#[test]
 fn claude_code_is_read_as_it_is() {
     if let Some((room, cli)) = structured() {
         cli.is_read_as_it_is(&room);
     }
+}
+
+#[test]
+fn claude_code_is_bound_by_rules() {
+    if let Some((room, cli)) = unasked(prepared()) {
+        cli.is_bound_by_rules(&room, &NAMES);
+    }
+}
+
+#[test]
+fn claude_code_is_bound_by_rules_also_by_its_protocol() {
+    if let Some((room, cli)) = unasked(structured()) {
+        cli.is_bound_by_rules(&room, &NAMES);
+    }
+}
+
+#[test]
+fn claude_code_asks_what_a_rule_asks_and_a_rule_answers_what_its_hook_announced() {
+    let Some((room, cli)) = unasked(prepared()) else {
+        return;
+    };
+    let add = ["permission", "add", "deny", "--tool", "NoSuchTool"];
+    room.home.json(&add);
+    let ask = [
+        "permission",
+        "add",
+        "ask",
+        "--tool",
+        "Bash",
+        "--argument",
+        "touch asked*",
+    ];
+    room.home.json(&ask);
+    room.model.reply(Reply::new().text("It is quiet here."));
+    let agent = Agent::start(&cli, &room, "begin", &["--permission", "bypass"]);
+    agent.wait_for_rest("It is quiet here.");
+    agent.asks_by_rule(&NAMES);
+}
+
+const NAMES: Names = Names {
+    read: |reply, path| reply.call("Read", json!({"file_path": path})),
+    run: |reply, command| reply.call("Bash", json!({"command": command})),
+};
+
+/// It does not take the mode that asks nothing from root, but in what says it is a wall.
+fn unasked(prepared: Option<(Room, Cli)>) -> Option<(Room, Cli)> {
+    let (room, mut cli) = prepared?;
+    let accepted = json!({"skipDangerousModePermissionPrompt": true});
+    room.write("home/.claude/settings.json", &accepted.to_string());
+    cli.environment.push(("IS_SANDBOX", "1".to_owned()));
+    Some((room, cli))
 }
 
 #[test]
@@ -102,7 +161,7 @@ fn claude_code_is_driven_by_an_editor() {
 }
 
 /// A room with Claude Code in it, past its first start.
-fn prepared() -> Option<(Room, Cli)> {
+pub(super) fn prepared() -> Option<(Room, Cli)> {
     let clis = Clis::installed()?;
     let program = clis.file(&format!("@anthropic-ai/claude-code-{}/claude", platform()));
     let room = Room::new("claude", &program);
@@ -138,6 +197,7 @@ fn prepared() -> Option<(Room, Cli)> {
         signal: |reply, tool, arguments| {
             reply.call(&format!("mcp__mission-execution__{tool}"), arguments)
         },
+        drawn: |reply| reply,
         allow: "Yes",
         deny: "No",
         farewell: "/exit",

@@ -4,7 +4,7 @@ use missiond_model_server::Api;
 use serde_json::json;
 
 use super::trouble::{Told, Trouble};
-use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Resumes, Room};
+use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Resumes, Room, moments};
 
 #[test]
 fn codex_keeps_the_contract() {
@@ -18,6 +18,7 @@ fn codex_keeps_the_contract_by_its_app_server() {
     if let Some((room, cli)) = prepared() {
         let structured = Cli {
             control: Control::Structured,
+            drawn: |reply| reply,
             allow: "Yes",
             deny: "No, and stop",
             transcript: [PROTOCOL, PROTOCOL_RESUMED],
@@ -52,10 +53,22 @@ fn codex_goes_over_into_its_terminal_and_back() {
 }
 
 #[test]
+fn codex_keeps_its_conversation_at_any_moment() {
+    if let Some((room, cli)) = configured(moments::CONFIG) {
+        let structured = Cli {
+            control: Control::Structured,
+            ..cli
+        };
+        structured.keeps_its_conversation_at_any_moment(&room);
+    }
+}
+
+#[test]
 fn codex_is_read_as_it_is() {
     if let Some((room, cli)) = prepared() {
         let structured = Cli {
             control: Control::Structured,
+            allow: "Yes",
             ..cli
         };
         structured.is_read_as_it_is(&room);
@@ -78,9 +91,15 @@ fn codex_is_told_what_it_does_not_read() {
     }
 }
 
-fn prepared() -> Option<(Room, Cli)> {
+pub(super) fn prepared() -> Option<(Room, Cli)> {
+    configured("")
+}
+
+/// With a daemon that is configured so.
+fn configured(daemon: &str) -> Option<(Room, Cli)> {
     let clis = Clis::installed()?;
-    let room = Room::new("codex", &clis.file("@openai/codex/bin/codex.js"));
+    let program = clis.file("@openai/codex/bin/codex.js");
+    let room = Room::configured("codex", &program, daemon);
     let config = format!(
         r#"
 model = "gpt-5.5"
@@ -120,6 +139,7 @@ stream_max_retries = 0
             reply.call("exec_command", shell)
         },
         signal: |reply, tool, arguments| reply.call_in("mcp__mission_execution", tool, arguments),
+        drawn: |reply| reply,
         allow: "Yes, proceed",
         deny: "No",
         farewell: "/quit",

@@ -7,6 +7,13 @@ use super::trouble::{Told, Trouble};
 use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Resumes, Room, platform};
 
 #[test]
+fn copilot_keeps_the_contract() {
+    if let Some((room, cli)) = prepared() {
+        cli.converse(&room);
+    }
+}
+
+#[test]
 fn copilot_keeps_the_contract_by_its_protocol() {
     if let Some((room, cli)) = structured() {
         cli.converse(&room);
@@ -21,19 +28,26 @@ fn copilot_withstands_what_goes_wrong() {
 }
 
 #[test]
+fn copilot_is_shown_files() {
+    if let Some((room, cli)) = structured() {
+        cli.is_shown_files(&room);
+    }
+}
+
+#[test]
 fn copilot_is_read_as_it_is() {
     if let Some((room, cli)) = structured() {
         cli.is_read_as_it_is(&room);
     }
 }
 
-fn structured() -> Option<(Room, Cli)> {
+fn prepared() -> Option<(Room, Cli)> {
     let clis = Clis::installed()?;
     let program = clis.file(&format!("@github/copilot-{}/copilot", platform()));
     let room = Room::new("copilot", &program);
     let cli = Cli {
         engine: "copilot",
-        control: Control::Structured,
+        control: Control::Terminal,
         api: Api::Chat,
         args: Vec::new(),
         environment: vec![
@@ -54,18 +68,35 @@ fn structured() -> Option<(Room, Cli)> {
         signal: |reply, tool, arguments| {
             reply.call(&format!("mission-execution-{tool}"), arguments)
         },
-        allow: "Allow once",
-        deny: "Deny",
+        drawn: |reply| reply,
+        allow: "Yes",
+        deny: "No, and tell",
         farewell: "/quit",
-        answered: "allow_once",
+        answered: "",
         refusal: Refusal::EndsTurn,
         exit: "exited 0",
-        calls: (4, 1),
+        // What was refused has no end in its file.
+        calls: (4, 0),
         resumes: Resumes::AtOnce,
         hooks: ["", ""],
-        transcript: [PROTOCOL, PROTOCOL_RESUMED],
+        transcript: [TRANSCRIPT, RESUMED],
     };
     Some((room, cli))
+}
+
+/// The same, driven by its protocol.
+fn structured() -> Option<(Room, Cli)> {
+    let (room, cli) = prepared()?;
+    let structured = Cli {
+        control: Control::Structured,
+        allow: "Allow once",
+        deny: "Deny",
+        answered: "allow_once",
+        calls: (4, 1),
+        transcript: [PROTOCOL, PROTOCOL_RESUMED],
+        ..cli
+    };
+    Some((room, structured))
 }
 
 const TROUBLE: Trouble = Trouble {
@@ -77,6 +108,63 @@ const TROUBLE: Trouble = Trouble {
     error: Told::AsWords("scripted failure 400"),
     limit: Told::NotSoon,
 };
+
+/// In its file what is used stands before the words it bought.
+const TRANSCRIPT: &str = r#"
+    operator: what is the answer
+    usage 100 in, 20 out
+    agent: The answer has two lines. / This is the first one of them. / The second says forty-two.
+    turn ended
+    operator: report how far you are
+    usage 100 in, 20 out
+    mission-execution-progress began
+    mission-execution-progress ended succeeded
+    usage 100 in, 20 out
+    agent: It is reported.
+    turn ended
+    operator: ask me for the port
+    usage 100 in, 20 out
+    mission-execution-needs_input began
+    mission-execution-needs_input ended succeeded
+    usage 100 in, 20 out
+    agent: The port was asked for.
+    turn ended
+    operator: 8080
+    usage 100 in, 20 out
+    agent: Port 8080 it is.
+    turn ended
+    operator: write the file
+    usage 100 in, 20 out
+    create began
+    create ended succeeded
+    usage 100 in, 20 out
+    agent: It was written.
+    turn ended
+    operator: write another
+    usage 100 in, 20 out
+    create began
+    turn ended
+    operator: take your time
+    usage 100 in, 20 out
+    agent: One thing first. / Then there is another. / And that was all.
+    turn ended
+    operator: count to a million
+    turn ended
+    operator: say that it is done
+    usage 100 in, 20 out
+    mission-execution-completed_claim began
+    mission-execution-completed_claim ended succeeded
+    usage 100 in, 20 out
+    agent: It is claimed.
+    turn ended
+"#;
+
+const RESUMED: &str = r#"
+    operator: which port was it
+    usage 100 in, 20 out
+    agent: It was eighty-eighty.
+    turn ended
+"#;
 
 /// By its protocol: the kinds of tools instead of their names, its own remarks among
 /// the words of the agent, and what is used by the turn.

@@ -3,6 +3,7 @@
 use missiond_model_server::Api;
 use serde_json::json;
 
+use super::binding::Names;
 use super::trouble::{Told, Trouble};
 use super::{Cli, Clis, Control, KEY, MADE, Refusal, Resumes, Room};
 
@@ -28,6 +29,13 @@ fn gemini_cli_withstands_what_goes_wrong() {
 }
 
 #[test]
+fn gemini_cli_is_shown_files() {
+    if let Some((room, cli)) = structured() {
+        cli.is_shown_files(&room);
+    }
+}
+
+#[test]
 fn gemini_cli_is_read_as_it_is() {
     if let Some((room, cli)) = structured() {
         cli.is_read_as_it_is(&room);
@@ -41,7 +49,18 @@ fn gemini_cli_is_told_what_it_does_not_read() {
     }
 }
 
-fn prepared() -> Option<(Room, Cli)> {
+#[test]
+fn gemini_cli_is_bound_by_rules() {
+    if let Some((room, cli)) = prepared() {
+        let names = Names {
+            read: |reply, path| reply.call("read_file", json!({"file_path": path})),
+            run: |reply, command| reply.call("run_shell_command", json!({"command": command})),
+        };
+        cli.is_bound_by_rules(&room, &names);
+    }
+}
+
+pub(super) fn prepared() -> Option<(Room, Cli)> {
     let clis = Clis::installed()?;
     let room = Room::new("gemini", &clis.file("@google/gemini-cli/bundle/gemini.js"));
     let settings = json!({
@@ -68,6 +87,7 @@ fn prepared() -> Option<(Room, Cli)> {
         signal: |reply, tool, arguments| {
             reply.call(&format!("mcp_mission-execution_{tool}"), arguments)
         },
+        drawn: |reply| reply,
         allow: "Allow once",
         deny: "No",
         farewell: "/quit",

@@ -3,10 +3,8 @@
 use missiond_model_server::Reply;
 
 use super::{Agent, Cli, Room, wait_for};
+use crate::handoff::DETACH;
 use crate::person::Person;
-
-/// `Ctrl-]`, which detaches.
-const DETACH: &str = "\x1d";
 
 impl Cli {
     /// A person types into a structured conversation: the CLI's own terminal has all that
@@ -74,7 +72,7 @@ impl Cli {
         self.is_driven_by(room, "structured");
     }
 
-    fn is_driven_by(&self, room: &Room, controller: &str) {
+    pub(super) fn is_driven_by(&self, room: &Room, controller: &str) {
         wait_for(&format!("{} by its {controller}", self.engine), || {
             let listed = room.home.json(&["slot", "list"]);
             listed["slots"][0]["program"]["controller"] == controller

@@ -28,6 +28,13 @@ fn opencode_withstands_what_goes_wrong() {
 }
 
 #[test]
+fn opencode_is_shown_files() {
+    if let Some((room, cli)) = structured() {
+        cli.is_shown_files(&room);
+    }
+}
+
+#[test]
 fn opencode_is_read_as_it_is() {
     if let Some((room, cli)) = structured() {
         cli.is_read_as_it_is(&room);
@@ -51,7 +58,8 @@ fn prepared() -> Option<(Room, Cli)> {
             "npm": "@ai-sdk/openai-compatible", "name": "Scripted",
             "options": {"baseURL": format!("{}/v1", room.model.url()), "apiKey": KEY},
             "models": {"model": {
-                "name": "Scripted model", "tool_call": true,
+                "name": "Scripted model", "tool_call": true, "attachment": true,
+                "modalities": {"input": ["text", "image"], "output": ["text"]},
                 "limit": {"context": 200_000, "output": 8000},
             }},
         }},
@@ -77,6 +85,7 @@ fn prepared() -> Option<(Room, Cli)> {
         signal: |reply, tool, arguments| {
             reply.call(&format!("mission-execution_{tool}"), arguments)
         },
+        drawn: |reply| reply,
         allow: "Allow once",
         deny: "Reject",
         farewell: "/exit",

@@ -21,6 +21,13 @@ fn qwen_code_withstands_what_goes_wrong() {
 }
 
 #[test]
+fn qwen_code_is_shown_files() {
+    if let Some((room, cli)) = structured() {
+        cli.is_shown_files(&room);
+    }
+}
+
+#[test]
 fn qwen_code_is_read_as_it_is() {
     if let Some((room, cli)) = structured() {
         cli.is_read_as_it_is(&room);
@@ -34,7 +41,7 @@ fn structured() -> Option<(Room, Cli)> {
         "security": {"auth": {"selectedType": "openai"}},
         "general": {"enableAutoUpdate": false},
         "privacy": {"usageStatisticsEnabled": false},
-        "model": {"generationConfig": {"maxRetries": 0}},
+        "model": {"generationConfig": {"maxRetries": 0, "modalities": {"image": true}}},
         // It would ask the model what the person may say next, and what to remember.
         "memory": {"enableManagedAutoMemory": false},
         "ui": {"enableFollowupSuggestions": false},
@@ -57,6 +64,7 @@ fn structured() -> Option<(Room, Cli)> {
         signal: |reply, tool, arguments| {
             reply.call(&format!("mcp__mission-execution__{tool}"), arguments)
         },
+        drawn: |reply| reply,
         allow: "Allow",
         deny: "Reject",
         farewell: "/quit",

@@ -35,6 +35,22 @@ impl Clis {
         Some(Self { modules })
     }
 
+    /// A program from PyPI; none where no Python is that runs it, which is a failure where
+    /// everything must hold.
+    pub(crate) fn python(&self, name: &str) -> Option<PathBuf> {
+        let environment = self.modules.parent().unwrap().join("python");
+        if !environment.is_dir() && std::env::var_os("CI").is_none() {
+            eprintln!("{name} is left out: `cargo xtask clis` has not installed it");
+            return None;
+        }
+        let program = environment.join("bin").join(name);
+        assert!(
+            program.is_file(),
+            "{name} is missing: run `cargo xtask clis`"
+        );
+        Some(program)
+    }
+
     pub(crate) fn file(&self, path: &str) -> PathBuf {
         let file = self.modules.join(path);
         assert!(
@@ -69,13 +85,20 @@ pub(crate) struct Room {
 impl Room {
     /// With the program under the name that the engine looks for.
     pub(crate) fn new(name: &str, program: &Path) -> Self {
+        Self::configured(name, program, "")
+    }
+
+    /// With this configuration of the daemon.
+    pub(crate) fn configured(name: &str, program: &Path, config: &str) -> Self {
+        let home = TestHome::with_config(config);
+        home.start();
         let folder = tempfile::Builder::new().prefix("cli-").tempdir().unwrap();
         for name in ["home", "work", "tmp", "bin"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
         std::os::unix::fs::symlink(program, folder.path().join("bin").join(name)).unwrap();
         let room = Self {
-            home: TestHome::started(),
+            home,
             folder,
             model: ModelServer::start().unwrap(),
         };

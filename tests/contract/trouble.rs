@@ -134,7 +134,7 @@ impl Agent<'_> {
     }
 
     /// The model answers with a status instead of words, however often it is asked.
-    fn fails(&self, status: u16, told: Told) {
+    pub(super) fn fails(&self, status: u16, told: Told) {
         let before = self.room.model.turns().len();
         self.room.model.always(Some(Reply::error(status)));
         self.send_message(&format!("fail with {status}"));
@@ -153,7 +153,7 @@ impl Agent<'_> {
     }
 
     /// A failure ends a turn, not the conversation.
-    fn recovers(&self) {
+    pub(super) fn recovers(&self) {
         self.room
             .model
             .reply(Reply::new().text("It is well again."));

@@ -1,7 +1,11 @@
 //! The state a slot is read as, against what is so: the scripted model knows when it was
 //! asked, when it began to speak and when it had said all, and the recording when the CLI
-//! said that its turn was over. The share of the time in which both agree is printed, and
-//! not judged: how busy the machine is has a share in it.
+//! asked somebody, was answered, and said that its turn was over. The share of the time in
+//! which both agree is printed, and not judged: how busy the machine is has a share in it.
+//!
+//! What a CLI does between the model's last word and its own end of the turn is its affair:
+//! some take half a second for it, and take no prompt meanwhile. So it is counted in two
+//! ways: as idle from the last word on, and as nothing that anybody knows.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -49,20 +53,35 @@ impl Cli {
         }
         let agent = agent.expect("it was started");
         agent.rests();
+        self.is_read_while_it_asks(&agent, hold, &mut truth);
         let until = SystemClock.now();
         let read = readings(room);
-        let Compared {
-            right,
-            exact,
-            seconds,
-        } = compare(&truth, until, &read);
-        let ended = turns_ended(room);
-        assert_eq!(ended.len(), 2, "two turns");
+        let told = Told::of(room);
+        assert_eq!(told.ended.len(), 3, "three turns");
         let said: Vec<_> = truth
             .iter()
             .filter(|(_, state)| *state == Some(PtyState::Idle))
             .map(|(at, _)| *at)
             .collect();
+        truth.extend(
+            told.asked
+                .iter()
+                .map(|at| (*at, Some(PtyState::Confirming))),
+        );
+        truth.extend(
+            told.answered
+                .iter()
+                .map(|at| (*at, Some(PtyState::ToolRunning))),
+        );
+        truth.sort_by_key(|(at, _)| *at);
+        let mut until_its_end = truth.clone();
+        for (at, state) in &mut until_its_end {
+            if said.contains(at) {
+                *state = None;
+            }
+        }
+        until_its_end.extend(told.ended.iter().map(|at| (*at, Some(PtyState::Idle))));
+        until_its_end.sort_by_key(|(at, _)| *at);
         let after = |moments: &[Timestamp]| -> Vec<String> {
             let idle = |moment: &Timestamp| {
                 let found = read
@@ -76,20 +95,64 @@ impl Cli {
             };
             moments.iter().map(idle).collect()
         };
+        for (counted, truth) in [
+            ("from the model's last word on", &truth),
+            ("from its own end of the turn on", &until_its_end),
+        ] {
+            let Compared {
+                right,
+                exact,
+                seconds,
+            } = compare(truth, until, &read);
+            eprintln!(
+                "{}, idle {counted}: right {right:.4}, exact {exact:.4} of {seconds:.1} s",
+                self.engine
+            );
+        }
         eprintln!(
-            "{}: right {right:.4}, exact {exact:.4} of {seconds:.1} s; idle {} ms after the CLI \
-             ended its turn, {} ms after the model's last word",
+            "{}: idle {} ms after the CLI ended its turn, {} ms after the model's last word",
             self.engine,
-            after(&ended).join(" and "),
-            after(&said).join(" and "),
+            after(&told.ended).join(", "),
+            after(&said).join(", "),
         );
         // In their order, whatever time each took.
         let states: Vec<_> = read.iter().map(|(_, state)| *state).collect();
-        let wanted = [PtyState::Thinking, PtyState::Responding, PtyState::Idle];
+        let answers = [PtyState::Thinking, PtyState::Responding, PtyState::Idle];
+        let asks = [PtyState::Confirming, PtyState::Responding, PtyState::Idle];
         let mut left = states.iter();
-        for state in wanted.iter().chain(&wanted) {
+        for state in answers.iter().chain(&answers).chain(&asks) {
             assert!(left.any(|read| read == state), "{state:?} in {states:?}");
         }
+    }
+
+    /// A tool that somebody is asked about, and what the model says of it.
+    fn is_read_while_it_asks(
+        &self,
+        agent: &Agent<'_>,
+        hold: Duration,
+        truth: &mut States<Option<PtyState>>,
+    ) {
+        let (room, model) = (agent.room, &agent.room.model);
+        let (begin, finish) = (Gate::closed(), Gate::closed());
+        model.reply((self.write)(Reply::new(), room, "made.txt"));
+        let reply = Reply::new().hold(&begin).text("It is there.\n\n");
+        model.reply(reply.hold(&finish).text("That was all of it."));
+        let asked = model.turns().len();
+        truth.push((SystemClock.now(), None));
+        agent.send_message("write the file");
+        wait_for("the question", || {
+            agent.screen()["reading"]["state"] == "confirming"
+        });
+        std::thread::sleep(hold);
+        let answer = ["slot", "answer", "agent", self.allow, "--wait", "30"];
+        room.home.json(&answer);
+        truth.push((arrival(room, asked + 1), Some(PtyState::Thinking)));
+        std::thread::sleep(hold);
+        truth.push((opened(&begin), Some(PtyState::Responding)));
+        std::thread::sleep(hold);
+        truth.push((opened(&finish), Some(PtyState::Idle)));
+        std::thread::sleep(hold);
+        agent.rests();
     }
 }
 
@@ -125,33 +188,48 @@ fn readings(room: &Room) -> States<PtyState> {
         .collect()
 }
 
-/// When the CLI said that a turn was over, by its recording.
-fn turns_ended(room: &Room) -> Vec<Timestamp> {
-    let records = HostFiles::records(&room.home.home().slots_dir()).unwrap();
-    let record = &records[0];
-    let setup: missiond_adapters::ControlSetup =
-        serde_json::from_value(record.handover.clone().unwrap()).unwrap();
-    let options = setup.options();
-    let mut lines = LineTail::new(&record.recording, options.limits.line);
-    let mut replayer = Replayer::new(options);
-    let mut ended = Vec::new();
-    for line in lines.read().unwrap() {
-        let micros = i64::try_from(line.at.as_micros()).unwrap();
-        let at = Timestamp::from_micros(record.started_at_us + micros);
-        let direction = match line.direction {
-            LineDirection::FromProgram => Direction::FromAgent,
-            LineDirection::ToProgram => Direction::ToAgent,
-        };
-        let recorded = RecordedLine {
-            direction,
-            at,
-            line: line.text,
-        };
-        let events = replayer.line(&recorded);
-        let is_end = |event: &ControlEvent| matches!(event, ControlEvent::TurnEnded { .. });
-        ended.extend(events.iter().any(is_end).then_some(at));
+/// When the CLI said that a turn was over, that it asks, and when it was answered, by its
+/// recording.
+#[derive(Debug, Default)]
+struct Told {
+    ended: Vec<Timestamp>,
+    asked: Vec<Timestamp>,
+    answered: Vec<Timestamp>,
+}
+
+impl Told {
+    fn of(room: &Room) -> Self {
+        let records = HostFiles::records(&room.home.home().slots_dir()).unwrap();
+        let record = &records[0];
+        let setup: missiond_adapters::ControlSetup =
+            serde_json::from_value(record.handover.clone().unwrap()).unwrap();
+        let options = setup.options();
+        let mut lines = LineTail::new(&record.recording, options.limits.line);
+        let mut replayer = Replayer::new(options);
+        let mut told = Self::default();
+        for line in lines.read().unwrap() {
+            let micros = i64::try_from(line.at.as_micros()).unwrap();
+            let at = Timestamp::from_micros(record.started_at_us + micros);
+            let direction = match line.direction {
+                LineDirection::FromProgram => Direction::FromAgent,
+                LineDirection::ToProgram => Direction::ToAgent,
+            };
+            let recorded = RecordedLine {
+                direction,
+                at,
+                line: line.text,
+            };
+            for event in replayer.line(&recorded) {
+                match event {
+                    ControlEvent::TurnEnded { .. } => told.ended.push(at),
+                    ControlEvent::PermissionRequested(_) => told.asked.push(at),
+                    ControlEvent::PermissionResolved { .. } => told.answered.push(at),
+                    _ => {}
+                }
+            }
+        }
+        told
     }
-    ended
 }
 
 /// The state at a moment.

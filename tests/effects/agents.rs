@@ -39,6 +39,42 @@ fn a_rule_made_by_mcp_decides_for_everybody() {
 }
 
 #[test]
+fn a_policy_is_read_by_an_agent_and_written_by_a_person() {
+    let home = TestHome::started();
+    let mut agent = Agent::start(&home, &["--toolset", "attention"]);
+    let page = agent.done("policy_show", json!({}));
+    let file = page["files"][0]["file"].as_str().unwrap().to_owned();
+    let text = "[[shell]]\ndeny = \"frobnicate*\"\n";
+    let checked = agent.done("policy_check", json!({ "text": text }));
+    assert_eq!(
+        (&checked["usable"], &checked["rules"]),
+        (&json!(true), &json!(1))
+    );
+    assert_eq!(
+        page["files"][0]["in_force"], false,
+        "a check puts nothing in force"
+    );
+    let file = Path::new(&file);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(file, text).unwrap();
+    let explained = agent.done("policy_explain", json!({ "argument": "frobnicate it" }));
+    assert_eq!(
+        (
+            &explained["effect"],
+            &explained["rules"],
+            &explained["layer"]
+        ),
+        (&json!("deny"), &json!(["policy.toml:2"]), &json!("shell"))
+    );
+    let test = json!({ "tool": "Bash", "argument": "frobnicate it" });
+    assert_eq!(home.call("permission_test", &test)["effect"], "deny");
+    let shown = home.json(&["policy", "show"]);
+    assert_eq!(shown["rules"][0]["name"], "policy.toml:2");
+    let proposed = agent.done("policy_suggest", json!({}));
+    assert_eq!(proposed["suggestions"], json!([]));
+}
+
+#[test]
 fn a_slot_and_a_run_by_mcp_are_real_processes() {
     let home = TestHome::started();
     let mut agent = Agent::start(&home, &["--toolset", "all"]);
@@ -270,4 +306,29 @@ fn the_persons_own_session_told_by_mcp_is_among_the_slots() {
     assert_eq!(listed[0]["reading"]["state"], "tool_running");
     agent.left_to(&home, "slot_foreground", &session("left"));
     assert_eq!(home.json(&["slot", "list"])["slots"], json!([]));
+}
+
+#[test]
+fn trust_is_counted_from_what_tools_answer_and_a_person_begins_anew() {
+    let home = TestHome::started();
+    let mut agent = Agent::start(&home, &["--toolset", "all"]);
+    crate::toolhub_hostile::list_tricks(&home, &[("plain", "")]);
+    let echo = json!({ "tool": "plain__echo", "arguments": { "text": "one" } });
+    agent.done("mcp_tool_call", echo);
+    let mut listed = Value::Null;
+    wait_for("the call to be counted", || {
+        listed = agent.done("trust_list", json!({}))["subjects"].clone();
+        listed
+            .as_array()
+            .is_some_and(|subjects| subjects.len() == 2)
+    });
+    assert_eq!(home.call("trust_list", &json!({}))["subjects"], listed);
+    let subject = json!({ "subject": "server:plain" });
+    let explained = agent.done("trust_explain", subject.clone());
+    assert_eq!(explained["score"], 502, "{explained}");
+    assert_eq!(explained["parts"][0]["kind"], "answered");
+    agent.left_to(&home, "trust_reset", &subject);
+    let explained = home.call("trust_explain", &subject);
+    assert_eq!(explained["score"], 500, "{explained}");
+    assert_eq!(explained["facts"][0]["kind"], "reset");
 }

@@ -237,3 +237,14 @@ fn what_other_peoples_servers_offer_by_mcp_is_what_the_command_line_gets() {
     agent.left_to(&home, "mcp_pin", &json!({ "server": "changes" }));
     assert!(echo("x"), "it was accepted");
 }
+
+#[test]
+fn the_audit_is_read_and_its_key_changed_by_a_person_alone() {
+    let home = TestHome::started();
+    let mut agent = Agent::start(&home, &["--toolset", "system"]);
+    let changed = agent.left_to(&home, "audit_rotate_key", &json!({}));
+    let page = agent.left_to(&home, "audit_list", &json!({ "kind": "key" }));
+    assert_eq!(page["records"][0]["seq"], changed["record"], "{page}");
+    let verified = home.json(&["audit", "verify"]);
+    assert_eq!(verified["intact"], true, "{verified}");
+}

@@ -6,6 +6,7 @@ mod agents;
 mod daemon;
 mod knowledge;
 mod memory;
+mod models;
 mod start;
 mod work;
 
@@ -13,11 +14,12 @@ use std::collections::BTreeSet;
 
 use missiond_api::CATALOGUE;
 
-const STORIES: [&str; 6] = [
+const STORIES: [&str; 7] = [
     include_str!("agents.rs"),
     include_str!("daemon.rs"),
     include_str!("knowledge.rs"),
     include_str!("memory.rs"),
+    include_str!("models.rs"),
     include_str!("start.rs"),
     include_str!("work.rs"),
 ];

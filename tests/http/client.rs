@@ -119,9 +119,14 @@ pub(crate) fn login_code(home: &TestHome) -> String {
     code.to_owned()
 }
 
-/// A token of a program, as `mission token create` prints it.
+/// A token of a program that may do all a token can, as `mission token create` prints it.
 pub(crate) fn token(home: &TestHome, name: &str) -> String {
-    text(&home.mission(&["token", "create", name]).stdout)
+    let scopes = "read,work,terminals,manage";
+    text(
+        &home
+            .mission(&["token", "create", name, "--scope", scopes])
+            .stdout,
+    )
 }
 
 impl Answer {

@@ -14,7 +14,13 @@ use crate::mcp_servers::installed;
 const NEWER: &str = "2026-07-28";
 
 fn token(home: &TestHome) -> String {
-    let made = home.json(&["token", "create", "agent"]);
+    let made = home.json(&[
+        "token",
+        "create",
+        "agent",
+        "--scope",
+        "read,work,terminals,manage",
+    ]);
     made["token"].as_str().unwrap().to_owned()
 }
 

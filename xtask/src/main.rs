@@ -16,6 +16,7 @@ mod mcp_servers;
 mod node;
 mod packages;
 mod pictures;
+mod python;
 mod report;
 mod run;
 mod test;

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::run;
+use crate::{python, run};
 
 /// What was pinned at the last complete installation.
 const INSTALLED: &str = "installed";
@@ -48,23 +48,7 @@ pub(crate) fn install() -> Result<(), String> {
     };
     let npm = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
     run::output(Command::new("npm").args(npm).current_dir(&folder)).map_err(skip)?;
-    let venv = ["-m", "venv", "--clear", "python"];
-    run::output(Command::new("python3").args(venv).current_dir(&folder)).map_err(skip)?;
-    // Every package is named with its version, so nothing is resolved.
-    let pip = [
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--disable-pip-version-check",
-        "-r",
-        "requirements.txt",
-    ];
-    run::output(
-        Command::new(folder.join("python/bin/pip"))
-            .args(pip)
-            .current_dir(&folder),
-    )
-    .map_err(skip)?;
+    python::environment("python3", &folder, &folder.join("requirements.txt")).map_err(skip)?;
     fs::write(folder.join(INSTALLED), wanted).map_err(problem)?;
     println!("installed in {:.0} s", began.elapsed().as_secs_f64());
     Ok(())

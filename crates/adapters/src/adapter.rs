@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use missiond_core::CliEngine;
 
-use crate::launch::Launch;
+use crate::launch::{Launch, ModelAccess, ModelWay};
 use crate::native_context::NativeContext;
 use crate::personal_transcripts::{PersonalTranscript, TranscriptOrigin};
 use crate::plan::{LaunchPlan, PlanError, StartupDialog};
@@ -35,6 +35,11 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
     /// How a launch is done with this CLI, by the controller it names.
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError>;
 
+    /// How the CLI is told to reach its model through the daemon; none where it cannot.
+    fn model_way(&self, _access: &ModelAccess) -> Option<ModelWay> {
+        None
+    }
+
     /// Questions the CLI may ask on its screen before it takes a prompt.
     fn startup_dialogs(&self) -> &'static [StartupDialog] {
         &[]
@@ -55,10 +60,21 @@ pub trait Adapter: std::fmt::Debug + Send + Sync {
         true
     }
 
+    /// Whether it can be given our MCP server. One that cannot reports by markers.
+    fn takes_mcp_servers(&self) -> bool {
+        true
+    }
+
     /// Whether what its agent says is on record already, because its transcript
     /// is read. Such an agent is not offered a signal for plain words: they would
     /// be there twice.
     fn transcript_has_messages(&self) -> bool {
+        false
+    }
+
+    /// Whether its hooks, where it is given any, ask before every tool with the exact
+    /// input, and are obeyed.
+    fn asks_before_tools(&self) -> bool {
         false
     }
 

@@ -26,6 +26,10 @@ impl Adapter for Aider {
         false
     }
 
+    fn takes_mcp_servers(&self) -> bool {
+        false
+    }
+
     fn plan(&self, launch: &Launch) -> Result<LaunchPlan, PlanError> {
         let engine = CliEngine::Aider;
         if launch.controller == Controller::Structured {

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
 use crate::detect::find_program;
-use crate::launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
+use crate::launch::{
+    Conversation, HookCommand, Launch, McpServer, ModelAccess, ModelWay, PermissionMode, Told,
+};
 use crate::native_context::{InstructionFiles, NativeContext};
 use crate::personal_transcripts::{self, PersonalTranscript, TranscriptOrigin};
 use crate::plan::{
@@ -17,6 +19,7 @@ use crate::plan::{
     StartupDialog, StartupQuestion, text,
 };
 use crate::structured::{ACP, ControlSetup, ResumeBy, Standing, StructuredOffer};
+use crate::subject::ToolSubject;
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
@@ -40,8 +43,12 @@ const ACP_ADAPTER: &str = "claude-agent-acp";
 
 const SUGGESTIONS: &str = "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION";
 
-/// A hook that takes longer is given up by the CLI; ours only hands over a line.
-const HOOK_SECONDS: u32 = 10;
+/// The event before a tool, whose hook answers.
+const BEFORE_TOOL: &str = "PreToolUse";
+
+/// A hook that takes longer is given up by the CLI, and the tool is used: ours is over
+/// before.
+const HOOK_SECONDS: u32 = 30;
 
 #[derive(Debug)]
 pub(crate) struct ClaudeCode;
@@ -104,7 +111,7 @@ impl Adapter for ClaudeCode {
             argv.extend(["--settings".to_owned(), text(&path)?]);
             files.push(PlannedFile {
                 path,
-                contents: hook_settings(hooks),
+                contents: hook_settings(hooks, &HOOK_EVENTS, Told::ByHooks),
             });
         }
         argv.extend(launch.extra.iter().cloned());
@@ -128,6 +135,17 @@ impl Adapter for ClaudeCode {
             resume: ResumeBy::Resume,
             standing: Standing::Proven,
         })
+    }
+
+    fn model_way(&self, access: &ModelAccess) -> Option<ModelWay> {
+        // As a bearer's token it needs no question on the first start, as a key would.
+        Some(ModelWay::by_variables([
+            (
+                "ANTHROPIC_BASE_URL",
+                format!("{}/anthropic", access.base_url),
+            ),
+            ("ANTHROPIC_AUTH_TOKEN", access.token.clone()),
+        ]))
     }
 
     fn exit_command(&self) -> Option<&'static str> {
@@ -155,6 +173,10 @@ impl Adapter for ClaudeCode {
     }
 
     fn transcript_has_messages(&self) -> bool {
+        true
+    }
+
+    fn asks_before_tools(&self) -> bool {
         true
     }
 
@@ -233,10 +255,22 @@ fn structured_plan(launch: &Launch) -> Result<LaunchPlan, PlanError> {
     setup.mode = Some(mode(launch.permission).to_owned());
     setup.own_tools = launch.mcp.as_ref().map(tool_names).unwrap_or_default();
     setup.habits.cancelled_questions = CancelledQuestions::TakenBack;
+    let mut files = Vec::new();
+    // The protocol tells what the agent does, and asks only where the CLI would: what
+    // that lets pass by itself is judged all the same.
+    if let Some(hooks) = &launch.hooks {
+        let path = launch.folder.join("settings.json");
+        let settings = text(&path)?;
+        setup.session.meta = Some(json!({ "claudeCode": { "options": { "settings": settings } } }));
+        files.push(PlannedFile {
+            path,
+            contents: hook_settings(hooks, &[BEFORE_TOOL], Told::ByProtocol),
+        });
+    }
     Ok(LaunchPlan {
         argv,
         environment,
-        files: Vec::new(),
+        files,
         links: Vec::new(),
         conversation: ConversationId::told_by_protocol(launch),
         instructions: Instructions::before_if(launch.instructions.is_some()),
@@ -271,16 +305,22 @@ fn mcp_config(server: &McpServer) -> Result<String, PlanError> {
     Ok(json!({ "mcpServers": { server.name.as_str(): entry } }).to_string())
 }
 
-fn hook_settings(hooks: &HookCommand) -> String {
-    let command = hooks.shell_line();
-    let entry = json!([{
-        "hooks": [{ "type": "command", "command": command, "timeout": HOOK_SECONDS }],
-    }]);
-    let events: serde_json::Map<_, _> = HOOK_EVENTS
+/// Settings that stand above those of a repository, which could turn hooks off.
+fn hook_settings(hooks: &HookCommand, events: &[&str], told: Told) -> String {
+    let entry = |event: &str| {
+        let command = match event {
+            BEFORE_TOOL => hooks.judging_line(told),
+            _ => hooks.shell_line(),
+        };
+        json!([{
+            "hooks": [{ "type": "command", "command": command, "timeout": HOOK_SECONDS }],
+        }])
+    };
+    let events: serde_json::Map<_, _> = events
         .iter()
-        .map(|event| ((*event).to_owned(), entry.clone()))
+        .map(|event| ((*event).to_owned(), entry(event)))
         .collect();
-    json!({ "hooks": events }).to_string()
+    json!({ "disableAllHooks": false, "hooks": events }).to_string()
 }
 
 /// The folder of a project's transcripts: its path with everything but letters
@@ -340,6 +380,7 @@ fn of_assistant(entry: &Value) -> Vec<TranscriptFact> {
                 call: block["id"].as_str().unwrap_or_default().to_owned(),
                 tool: block["name"].as_str().unwrap_or_default().to_owned(),
                 arguments: fingerprint(&block["input"]),
+                subject: ToolSubject::of(&block["input"]),
             }),
             _ => {}
         }
@@ -441,6 +482,11 @@ mod tests {
             hooks["Stop"][0]["hooks"][0]["command"],
             "'/opt/mission' 'hook' '/run/launch/access.json'"
         );
+        assert_eq!(
+            hooks["PreToolUse"][0]["hooks"][0]["command"],
+            "'/opt/mission' 'hook' '/run/launch/access.json' '--judge' || exit 2"
+        );
+        assert_eq!(settings["disableAllHooks"], false);
         assert_eq!(plan.signals, SignalTransport::McpTool);
     }
 
@@ -506,6 +552,7 @@ mod tests {
                     call: "t1".to_owned(),
                     tool: "Bash".to_owned(),
                     arguments: fingerprint(&json!({})),
+                    subject: None,
                 },
                 TranscriptFact::Used {
                     request: "req_1".to_owned(),

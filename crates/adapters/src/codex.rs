@@ -10,12 +10,13 @@ use missiond_core::{CliEngine, Controller, ToolOutcome};
 use serde_json::Value;
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
-use crate::launch::{Conversation, Launch, McpServer, PermissionMode};
+use crate::launch::{Conversation, Launch, McpServer, ModelAccess, ModelWay, PermissionMode};
 use crate::native_context::{InstructionFiles, NativeContext};
 use crate::personal_transcripts::{self, PersonalTranscript, TranscriptOrigin};
 use crate::plan::{ConversationId, Instructions, LaunchPlan, PlanError, SignalTransport, text};
 use crate::recent_files::recent_files;
 use crate::structured::{ControlSetup, ResumeBy, Standing, StructuredOffer};
+use crate::subject::ToolSubject;
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
@@ -23,6 +24,9 @@ use crate::transcript::{
 
 /// The first line of a rollout carries the CLI's whole instructions.
 const LONGEST_HEAD: u64 = 1 << 20;
+
+/// The variable in which it finds the token of its provider.
+const MODEL_TOKEN: &str = "MISSION_MODEL_TOKEN";
 
 #[derive(Debug)]
 pub(crate) struct Codex;
@@ -101,6 +105,22 @@ impl Adapter for Codex {
         })
     }
 
+    fn model_way(&self, access: &ModelAccess) -> Option<ModelWay> {
+        let mut way = ModelWay::by_variables([(MODEL_TOKEN, access.token.clone())]);
+        let provider = format!(
+            "{{name=\"mission\",base_url={},env_key={},wire_api=\"responses\"}}",
+            toml_string(&format!("{}/openai/v1", access.base_url)),
+            toml_string(MODEL_TOKEN),
+        );
+        for (key, value) in [
+            ("model_providers.mission", provider.as_str()),
+            ("model_provider", "\"mission\""),
+        ] {
+            way.args.extend(["-c".to_owned(), format!("{key}={value}")]);
+        }
+        Some(way)
+    }
+
     fn exit_command(&self) -> Option<&'static str> {
         Some("/quit")
     }
@@ -153,16 +173,18 @@ impl Adapter for Codex {
             (Some("event_msg"), Some("task_complete")) => vec![TranscriptFact::TurnEnded],
             (Some("event_msg"), Some("turn_aborted")) => vec![TranscriptFact::Interrupted],
             (Some("response_item"), Some("function_call" | "custom_tool_call")) => {
+                let arguments = match &payload["arguments"] {
+                    Value::Null => &payload["input"],
+                    arguments => arguments,
+                };
                 vec![TranscriptFact::ToolStarted {
                     call: word(&payload["call_id"]),
                     tool: match payload["namespace"].as_str() {
                         Some(namespace) => format!("{namespace}__{}", word(&payload["name"])),
                         None => word(&payload["name"]),
                     },
-                    arguments: fingerprint(match &payload["arguments"] {
-                        Value::Null => &payload["input"],
-                        arguments => arguments,
-                    }),
+                    arguments: fingerprint(arguments),
+                    subject: ToolSubject::of(arguments),
                 }]
             }
             (Some("response_item"), Some("function_call_output" | "custom_tool_call_output")) => {

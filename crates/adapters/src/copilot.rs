@@ -16,6 +16,7 @@ use crate::plan::{
     StartupDialog, StartupQuestion, text,
 };
 use crate::structured::{ACP, ControlSetup, ResumeBy, Standing, StructuredOffer};
+use crate::subject::ToolSubject;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
 };
@@ -150,11 +151,13 @@ impl Adapter for Copilot {
                 call: word(&data["toolCallId"]),
                 tool: word(&data["toolName"]),
                 arguments: fingerprint(&data["arguments"]),
+                subject: ToolSubject::of(&data["arguments"]),
             }],
             Some("tool.execution_complete") => vec![TranscriptFact::ToolEnded {
                 call: word(&data["toolCallId"]),
                 outcome: outcome_of(data),
             }],
+            Some("abort") => vec![TranscriptFact::Interrupted],
             Some("session.usage_record") => {
                 let usage = &data["usage"];
                 vec![TranscriptFact::Used {

@@ -7,12 +7,14 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use missiond_control::{HistoryEnd, ToolNames};
+use missiond_control::{FileMentions, HistoryEnd, ToolNames};
 use missiond_core::{CliEngine, Clock, Controller, SystemClock, ToolOutcome};
 use serde_json::{Map, Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
-use crate::launch::{Conversation, HookCommand, Launch, PermissionMode};
+use crate::launch::{
+    Conversation, HookCommand, Launch, ModelAccess, ModelWay, PermissionMode, Told,
+};
 use crate::native_context::{InstructionFiles, NativeContext};
 use crate::personal_transcripts::{self, PersonalTranscript, TranscriptOrigin};
 use crate::plan::{
@@ -21,6 +23,7 @@ use crate::plan::{
 };
 use crate::recent_files::recent_files;
 use crate::structured::{ACP, ControlSetup, ResumeBy, Standing, StructuredOffer};
+use crate::subject::ToolSubject;
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
@@ -35,7 +38,12 @@ const HOOK_EVENTS: [&str; 7] = [
     "AfterAgent",
     "SessionEnd",
 ];
-const HOOK_MILLISECONDS: u32 = 10_000;
+/// The event before a tool, whose hook answers.
+const BEFORE_TOOL: &str = "BeforeTool";
+const HOOK_MILLISECONDS: u32 = 30_000;
+
+/// Names the file of the settings of the whole machine.
+const SYSTEM_SETTINGS: &str = "GEMINI_CLI_SYSTEM_SETTINGS_PATH";
 
 /// What the CLI writes into its home even when it is not there yet, and what
 /// must not vanish with ours.
@@ -116,6 +124,7 @@ impl Adapter for GeminiCli {
                 setup.session.mcp_servers.clear();
                 setup.habits.history_end = HistoryEnd::Commands;
                 setup.habits.tool_names = ToolNames::CallIds;
+                setup.habits.files = FileMentions::Words;
                 (Some(setup), ConversationId::told_by_protocol(launch))
             }
         };
@@ -131,7 +140,7 @@ impl Adapter for GeminiCli {
             control,
         };
         let needs_home =
-            launch.mcp.is_some() || hooks(launch).is_some() || launch.instructions.is_some();
+            launch.mcp.is_some() || launch.hooks.is_some() || launch.instructions.is_some();
         if needs_home {
             own_home(launch, &mut plan)?;
         }
@@ -149,6 +158,16 @@ impl Adapter for GeminiCli {
         })
     }
 
+    fn model_way(&self, access: &ModelAccess) -> Option<ModelWay> {
+        Some(ModelWay::by_variables([
+            (
+                "GOOGLE_GEMINI_BASE_URL",
+                format!("{}/gemini", access.base_url),
+            ),
+            ("GEMINI_API_KEY", access.token.clone()),
+        ]))
+    }
+
     fn exit_command(&self) -> Option<&'static str> {
         Some("/quit")
     }
@@ -162,6 +181,10 @@ impl Adapter for GeminiCli {
     }
 
     fn transcript_has_messages(&self) -> bool {
+        true
+    }
+
+    fn asks_before_tools(&self) -> bool {
         true
     }
 
@@ -244,6 +267,7 @@ fn of_answer(entry: &Value, said: Option<String>) -> Vec<TranscriptFact> {
             call: word(&call["id"]),
             tool: word(&call["name"]),
             arguments: fingerprint(&call["args"]),
+            subject: ToolSubject::of(&call["args"]),
         });
         if let Some(status) = call["status"].as_str() {
             facts.push(TranscriptFact::ToolEnded {
@@ -274,12 +298,6 @@ fn of_answer(entry: &Value, said: Option<String>) -> Vec<TranscriptFact> {
     facts
 }
 
-/// A protocol tells what hooks would.
-fn hooks(launch: &Launch) -> Option<&HookCommand> {
-    let is_terminal = launch.controller == Controller::Terminal;
-    launch.hooks.as_ref().filter(|_| is_terminal)
-}
-
 fn own_home(launch: &Launch, plan: &mut LaunchPlan) -> Result<(), PlanError> {
     let engine = CliEngine::Gemini;
     let variable = |name: &str| launch.environment.get(name).cloned();
@@ -293,8 +311,13 @@ fn own_home(launch: &Launch, plan: &mut LaunchPlan) -> Result<(), PlanError> {
             json!({ "command": text(&server.command)?, "args": server.args, "trust": true });
         member(&mut settings, "mcpServers").insert(server.name.clone(), entry);
     }
-    if let Some(hooks) = hooks(launch) {
-        add_hooks(member(&mut settings, "hooks"), hooks);
+    if let Some(hooks) = &launch.hooks {
+        // A protocol tells what the other hooks would.
+        let (events, told): (&[_], _) = match launch.controller {
+            Controller::Terminal => (&HOOK_EVENTS, Told::ByHooks),
+            Controller::Structured => (&[BEFORE_TOOL], Told::ByProtocol),
+        };
+        add_hooks(member(&mut settings, "hooks"), hooks, events, told);
     }
     plan.files.push(PlannedFile {
         path: ours.join("settings.json"),
@@ -329,16 +352,41 @@ fn own_home(launch: &Launch, plan: &mut LaunchPlan) -> Result<(), PlanError> {
     }));
     plan.environment
         .insert("GEMINI_CLI_HOME".to_owned(), text(&home)?);
+    if launch.hooks.is_some() {
+        let path = home.join("system-settings.json");
+        plan.environment
+            .insert(SYSTEM_SETTINGS.to_owned(), text(&path)?);
+        plan.files.push(PlannedFile {
+            path,
+            contents: system_settings(variable(SYSTEM_SETTINGS).as_deref())?,
+        });
+    }
     Ok(())
 }
 
-fn add_hooks(hooks: &mut Map<String, Value>, command: &HookCommand) {
-    let entry = json!({ "hooks": [{
-        "type": "command", "command": command.shell_line(), "timeout": HOOK_MILLISECONDS,
-    }]});
-    for event in HOOK_EVENTS {
+/// The settings that stand above those of a repository, which could turn hooks off.
+fn system_settings(theirs: Option<&str>) -> Result<String, PlanError> {
+    let usual = if cfg!(target_os = "macos") {
+        "/Library/Application Support/GeminiCli/settings.json"
+    } else {
+        "/etc/gemini-cli/settings.json"
+    };
+    let mut settings = their_settings(Path::new(theirs.unwrap_or(usual)))?;
+    member(&mut settings, "hooksConfig").insert("enabled".to_owned(), json!(true));
+    Ok(Value::Object(settings).to_string())
+}
+
+fn add_hooks(hooks: &mut Map<String, Value>, command: &HookCommand, events: &[&str], told: Told) {
+    for &event in events {
+        let line = match event {
+            BEFORE_TOOL => command.judging_line(told),
+            _ => command.shell_line(),
+        };
+        let entry = json!({ "hooks": [{
+            "type": "command", "command": line, "timeout": HOOK_MILLISECONDS,
+        }]});
         match hooks.entry(event).or_insert_with(|| json!([])) {
-            Value::Array(entries) => entries.push(entry.clone()),
+            Value::Array(entries) => entries.push(entry),
             other => *other = json!([entry]),
         }
     }
@@ -450,7 +498,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn over_the_protocol_its_home_names_the_server_and_no_hooks() {
+    fn over_the_protocol_its_home_names_the_server_and_the_hook_that_answers() {
         let place = tempfile::tempdir().unwrap();
         let home = place.path().display().to_string();
         let launch = Launch {
@@ -462,7 +510,12 @@ mod tests {
         assert_eq!(plan.argv.last().map(String::as_str), Some("--acp"));
         let settings: Value = serde_json::from_str(&plan.files[0].contents).unwrap();
         assert_eq!(settings["mcpServers"]["mission-execution"]["trust"], true);
-        assert_eq!(settings["hooks"], Value::Null);
+        let hooks = settings["hooks"].as_object().unwrap();
+        assert_eq!(hooks.keys().collect::<Vec<_>>(), [BEFORE_TOOL]);
+        assert_eq!(
+            hooks[BEFORE_TOOL][0]["hooks"][0]["command"],
+            "'/opt/mission' 'hook' '/run/launch/access.json' '--judge' '--unreported' || exit 2"
+        );
         assert!(plan.control.unwrap().session.mcp_servers.is_empty());
         assert_eq!(plan.conversation, ConversationId::ToldLater);
     }
@@ -541,6 +594,10 @@ mod tests {
         );
         assert_eq!(settings["hooks"]["AfterAgent"].as_array().unwrap().len(), 2);
         assert_eq!(plan.files[1].contents, "Be brief.\n\nReport progress.\n");
+        let system: Value = serde_json::from_str(&plan.files[2].contents).unwrap();
+        assert_eq!(system["hooksConfig"]["enabled"], true);
+        let path = &plan.environment[SYSTEM_SETTINGS];
+        assert_eq!(plan.files[2].path, Path::new(path));
         let linked: Vec<_> = plan
             .links
             .iter()

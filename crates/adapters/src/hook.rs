@@ -2,6 +2,7 @@
 //! object on its standard input; their events differ in name and are one thing
 //! here.
 
+use missiond_control::InputDigest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,6 +28,9 @@ pub enum HookEvent {
     ToolStarting {
         tool: String,
         call: Option<String>,
+        /// Over the tool, its input and the folder.
+        #[serde(default)]
+        digest: Option<String>,
     },
     ToolEnded {
         tool: String,
@@ -51,6 +55,8 @@ pub enum HookError {
     NotJson(#[from] serde_json::Error),
     #[error("the hook's input names no event")]
     NoEvent,
+    #[error("the hook's input names no tool")]
+    NoTool,
 }
 
 impl HookReport {
@@ -72,6 +78,7 @@ impl HookReport {
             "PreToolUse" | "BeforeTool" => HookEvent::ToolStarting {
                 tool: tool(),
                 call: call(),
+                digest: digest(&value),
             },
             "PostToolUse" | "AfterTool" => HookEvent::ToolEnded {
                 tool: tool(),
@@ -97,6 +104,12 @@ impl HookReport {
             transcript: text("transcript_path"),
         }))
     }
+}
+
+fn digest(value: &Value) -> Option<String> {
+    let cwd = value["cwd"].as_str().unwrap_or_default();
+    let digest = InputDigest::new(value["tool_name"].as_str()?, &value["tool_input"], cwd);
+    Some(digest.to_string())
 }
 
 fn short(text: &str) -> String {
@@ -125,13 +138,11 @@ mod tests {
             assert_eq!(report.transcript.as_deref(), Some("/t"));
         }
         let tool = r#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"t1","tool_input":{"command":"secret"}}"#;
-        assert_eq!(
-            parse(tool).unwrap().event,
-            HookEvent::ToolStarting {
-                tool: "Bash".to_owned(),
-                call: Some("t1".to_owned()),
-            }
-        );
+        let HookEvent::ToolStarting { tool, call, digest } = parse(tool).unwrap().event else {
+            panic!("no tool starts");
+        };
+        assert_eq!((&*tool, call.as_deref()), ("Bash", Some("t1")));
+        assert_eq!(digest.unwrap().len(), 64);
         assert_eq!(parse(r#"{"hook_event_name":"MessageDisplay"}"#), None);
     }
 

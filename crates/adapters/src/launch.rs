@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use missiond_core::Controller;
 use serde::{Deserialize, Serialize};
 
+use crate::tool_use::REFUSING_EXIT;
+
 /// One run of an agent as it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
@@ -78,6 +80,41 @@ pub struct McpServer {
     pub tools: Vec<String>,
 }
 
+/// How an agent reaches its model through the daemon, which has the key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelAccess {
+    /// Behind it stands the name of a wire format's family: `/anthropic`, `/openai`,
+    /// `/gemini`.
+    pub base_url: String,
+    /// Good for this execution alone.
+    pub token: String,
+}
+
+/// What a launch needs for it: words for the command line, and variables. No word of the
+/// command line is secret.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelWay {
+    pub args: Vec<String>,
+    pub environment: BTreeMap<String, String>,
+}
+
+impl ModelWay {
+    pub(crate) fn by_variables<const N: usize>(variables: [(&str, String); N]) -> Self {
+        let environment = variables.map(|(name, value)| (name.to_owned(), value));
+        Self {
+            args: Vec::new(),
+            environment: environment.into(),
+        }
+    }
+}
+
+/// By what the daemon hears of what an agent does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    ByHooks,
+    ByProtocol,
+}
+
 /// A program that is run at events of the CLI and gets the event on its input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookCommand {
@@ -91,6 +128,17 @@ impl HookCommand {
         let command = self.command.display().to_string();
         let words = std::iter::once(&command).chain(&self.args);
         words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The line for the hook that answers whether a tool may be used. However it fails,
+    /// also if something ends it, the tool is refused.
+    pub(crate) fn judging_line(&self, told: Told) -> String {
+        let unreported = match told {
+            Told::ByHooks => "",
+            Told::ByProtocol => " '--unreported'",
+        };
+        let line = self.shell_line();
+        format!("{line} '--judge'{unreported} || exit {REFUSING_EXIT}")
     }
 }
 

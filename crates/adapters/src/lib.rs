@@ -21,6 +21,7 @@ mod fixture;
 mod fnv;
 mod gemini;
 mod generic;
+mod home_needs;
 mod hook;
 mod launch;
 mod login;
@@ -34,7 +35,9 @@ mod recent_files;
 mod records;
 mod rehearsal;
 mod structured;
+mod subject;
 mod tail;
+mod tool_use;
 mod transcript;
 
 pub use acp_agent::AcpAgent;
@@ -42,8 +45,11 @@ pub use adapter::{Adapter, FoundTranscript, ProgramSource, TranscriptSearch};
 pub use detect::{DetectError, Detected, detect, find_program};
 pub use drive::Drive;
 pub use equipment::{EquipError, Equipment};
+pub use home_needs::{HomeNeeds, home_needs};
 pub use hook::{HookError, HookEvent, HookReport, MAX_HOOK_INPUT};
-pub use launch::{Conversation, HookCommand, Launch, McpServer, PermissionMode};
+pub use launch::{
+    Conversation, HookCommand, Launch, McpServer, ModelAccess, ModelWay, PermissionMode,
+};
 pub use login::{Variables, install_command, login_state};
 pub use native_context::{InstructionFiles, NativeContext};
 pub use opencode_rows::RowTail;
@@ -54,7 +60,9 @@ pub use plan::{
 };
 pub use records::{MessageOrigin, Record, RecordBody, RecordMemory, Role, Unreadable, records};
 pub use structured::{ControlSetup, ResumeBy, Standing, StructuredOffer};
+pub use subject::ToolSubject;
 pub use tail::{FileTail, TailBatch, TailError, TailedLine, TranscriptTail};
+pub use tool_use::{HookDialect, REFUSING_EXIT, ToolUse, ToolUseAnswer, ToolUseVerdict};
 pub use transcript::{TokenUsage, TranscriptFact, TranscriptMemory};
 
 use missiond_core::CliEngine;

@@ -15,6 +15,7 @@ use crate::plan::{
     ConversationId, Instructions, LaunchPlan, PlanError, PlannedFile, SignalTransport, text,
 };
 use crate::structured::{ACP, ControlSetup, ResumeBy, Standing, StructuredOffer};
+use crate::subject::ToolSubject;
 use crate::tail::TranscriptTail;
 use crate::transcript::{
     TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number, text_of,
@@ -193,6 +194,7 @@ impl Adapter for OpenCode {
                         call: call.clone(),
                         tool,
                         arguments: fingerprint(&part["state"]["input"]),
+                        subject: ToolSubject::of(&part["state"]["input"]),
                     },
                     TranscriptFact::ToolEnded { call, outcome },
                 ]
@@ -339,6 +341,7 @@ mod tests {
                     call: "c".to_owned(),
                     tool: "write".to_owned(),
                     arguments: fingerprint(&Value::Null),
+                    subject: None,
                 },
                 TranscriptFact::ToolEnded {
                     call: "c".to_owned(),

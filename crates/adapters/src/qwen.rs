@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use missiond_control::FileMentions;
 use missiond_core::{CliEngine, Controller, ToolOutcome};
 use serde_json::{Value, json};
 
@@ -14,6 +15,7 @@ use crate::plan::{
     StartupDialog, StartupQuestion, text,
 };
 use crate::structured::{ACP, ControlSetup, ResumeBy, Standing, StructuredOffer};
+use crate::subject::ToolSubject;
 use crate::transcript::{TokenUsage, TranscriptFact, TranscriptMemory, fingerprint, number};
 
 #[derive(Debug)]
@@ -70,15 +72,16 @@ impl Adapter for QwenCode {
                     });
                 }
                 let (flag, id) = match &launch.conversation {
-                    Conversation::New { id } => ("--session-id", id),
-                    Conversation::Resume { id } => ("--resume", id),
+                    Conversation::New { id } => ("--session-id", taken_id(id)),
+                    Conversation::Resume { id } => ("--resume", id.clone()),
                 };
                 argv.extend([flag.to_owned(), id.clone()]);
-                (None, ConversationId::Given(id.clone()))
+                (None, ConversationId::Given(id))
             }
             Controller::Structured => {
                 argv.push("--acp".to_owned());
-                let setup = ControlSetup::new(ACP, launch, ResumeBy::Resume)?;
+                let mut setup = ControlSetup::new(ACP, launch, ResumeBy::Resume)?;
+                setup.habits.files = FileMentions::Words;
                 (Some(setup), ConversationId::told_by_protocol(launch))
             }
         };
@@ -165,6 +168,7 @@ fn of_answer(entry: &Value) -> Vec<TranscriptFact> {
             call: call["id"].as_str().unwrap_or_default().to_owned(),
             tool: call["name"].as_str().unwrap_or_default().to_owned(),
             arguments: fingerprint(&call["args"]),
+            subject: ToolSubject::of(&call["args"]),
         })
         .collect();
     let is_last = calls.is_empty();
@@ -219,6 +223,16 @@ fn project_name(cwd: &Path) -> Option<String> {
     Some(cwd.to_str()?.chars().map(hyphened).collect())
 }
 
+/// It takes an id of the versions 1 to 5 and refuses all newer ones, as ours are.
+fn taken_id(id: &str) -> String {
+    const VERSION: usize = 14;
+    let mut id = id.to_owned();
+    if id.get(VERSION..=VERSION) == Some("7") {
+        id.replace_range(VERSION..=VERSION, "4");
+    }
+    id
+}
+
 fn mcp_config(server: &McpServer) -> Result<String, PlanError> {
     let entry = json!({ "command": text(&server.command)?, "args": server.args });
     Ok(json!({ "mcpServers": { server.name.as_str(): entry } }).to_string())
@@ -244,8 +258,9 @@ mod tests {
         ];
         let plan = QwenCode.plan(&fixture::launch("qwen")).unwrap();
         assert_eq!(plan.argv[..same.len()], same);
-        let id = fixture::CONVERSATION;
-        let rest = ["--mcp-config", "/run/launch/mcp.json", "--session-id", id];
+        let id = taken_id(fixture::CONVERSATION);
+        assert_eq!(id, "0192f0aa-1111-4000-8000-000000000001");
+        let rest = ["--mcp-config", "/run/launch/mcp.json", "--session-id", &id];
         assert_eq!(plan.argv[same.len()..], rest);
 
         let launch = Launch {
@@ -276,6 +291,7 @@ mod tests {
             call: "c".to_owned(),
             tool: "run_shell_command".to_owned(),
             arguments: fingerprint(&json!({})),
+            subject: None,
         };
         assert_eq!(facts(calling), [started, used]);
         let done = r#"{"type":"assistant","message":{"parts":[{"text":"Done."}]}}"#;

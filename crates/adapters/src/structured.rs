@@ -93,6 +93,7 @@ impl ControlSetup {
                 cwd: text(&launch.cwd)?,
                 mcp_servers: servers,
                 what,
+                meta: None,
             },
             mode: None,
             model: None,

@@ -7,6 +7,8 @@ use missiond_core::ToolOutcome;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::subject::ToolSubject;
+
 /// The longest text taken from a transcript.
 const LONGEST_TEXT: usize = 8_000;
 
@@ -28,6 +30,9 @@ pub enum TranscriptFact {
         /// Tells calls with other arguments apart; the arguments themselves may
         /// hold anything.
         arguments: u64,
+        /// What it works on, for whoever compares it with what was asked for.
+        #[serde(skip)]
+        subject: Option<ToolSubject>,
     },
     ToolEnded {
         call: String,

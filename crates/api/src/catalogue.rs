@@ -2,9 +2,9 @@
 
 use crate::operation::{Operation, OperationSpec};
 use crate::operations::{
-    access, attention, autopilot, board, code, communication, compute, config, context,
-    conversation, demo, docs, engines, execution, knowledge, observe, overview, proposal,
-    repository, review, search, system, tools, worktree,
+    access, attention, audit, autopilot, board, code, communication, compute, config, context,
+    conversation, demo, docs, engines, execution, knowledge, llm, observe, overview, policy,
+    proposal, repository, review, search, system, tools, trust, worktree,
 };
 
 /// Every operation there is.
@@ -52,6 +52,13 @@ pub const CATALOGUE: &[OperationSpec] = &[
     attention::permission::PermissionAdd::SPEC,
     attention::permission::PermissionRemove::SPEC,
     attention::permission::PermissionTest::SPEC,
+    trust::TrustList::SPEC,
+    trust::TrustExplain::SPEC,
+    trust::TrustReset::SPEC,
+    policy::PolicyShow::SPEC,
+    policy::PolicyCheck::SPEC,
+    policy::PolicyExplain::SPEC,
+    policy::PolicySuggest::SPEC,
     conversation::ConversationList::SPEC,
     conversation::ConversationShow::SPEC,
     conversation::ConversationSearch::SPEC,
@@ -94,6 +101,13 @@ pub const CATALOGUE: &[OperationSpec] = &[
     knowledge::KbExport::SPEC,
     knowledge::KbStats::SPEC,
     knowledge::KbReembed::SPEC,
+    llm::LlmModels::SPEC,
+    llm::LlmTest::SPEC,
+    llm::LlmUsage::SPEC,
+    llm::LlmTrace::SPEC,
+    llm::RouterChat::SPEC,
+    llm::RouterChatList::SPEC,
+    llm::RouterChatShow::SPEC,
     system::Health::SPEC,
     system::DaemonStatus::SPEC,
     system::DaemonStats::SPEC,
@@ -113,6 +127,8 @@ pub const CATALOGUE: &[OperationSpec] = &[
     observe::DaemonLogs::SPEC,
     observe::StatsHistory::SPEC,
     observe::UsageReport::SPEC,
+    audit::AuditList::SPEC,
+    audit::AuditRotateKey::SPEC,
     access::WebLogin::SPEC,
     access::TokenCreate::SPEC,
     access::TokenList::SPEC,

@@ -18,6 +18,8 @@ use serde_json::value::RawValue;
 pub const METHOD_EXECUTION_HELLO: &str = "execution_hello";
 /// A hook of the agent's program reports an event.
 pub const METHOD_HOOK: &str = "hook";
+/// A hook of the agent's program asks whether a tool may be used.
+pub const METHOD_TOOL_USE: &str = "tool_use";
 /// Sent by a bridge (a notification): its client sent a message that is too
 /// large to be passed on.
 pub const METHOD_OVERSIZED: &str = "oversized";
@@ -32,10 +34,11 @@ pub const EXECUTION_VARIABLE: &str = "MISSION_EXECUTION";
 pub struct AccessToken(String);
 
 impl AccessToken {
-    /// 256 random bits, in hexadecimal.
+    /// 256 random bits, in hexadecimal, behind what it is known by where it must not be
+    /// stored.
     #[must_use]
     pub fn from_bits(bits: [u8; 32]) -> Self {
-        let mut text = String::with_capacity(64);
+        let mut text = "msn_agent_".to_owned();
         for byte in bits {
             for digit in [byte >> 4, byte & 15] {
                 text.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));
@@ -80,6 +83,14 @@ pub struct HookParams {
     pub sequence: u64,
     /// What the adapter made of the hook's input.
     pub report: Box<RawValue>,
+}
+
+/// A tool that is about to be used. It is the same question however often it is asked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolUseParams {
+    /// What the adapter made of the hook's input.
+    pub asked: Box<RawValue>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -156,6 +156,18 @@ impl Home {
         self.data.join("journals")
     }
 
+    /// The log of the audit, and where it was last.
+    #[must_use]
+    pub fn audit_dir(&self) -> PathBuf {
+        self.data.join("audit")
+    }
+
+    /// The key that the audit is signed with.
+    #[must_use]
+    pub fn identity_dir(&self) -> PathBuf {
+        self.data.join("identity")
+    }
+
     /// Where attempts work, by repository.
     #[must_use]
     pub fn worktrees_dir(&self) -> PathBuf {
@@ -210,6 +222,14 @@ impl Home {
     #[must_use]
     pub fn slots_dir(&self) -> PathBuf {
         self.run.join("slots")
+    }
+
+    /// What is nobody's but the daemon's and the person's: settings, data and sockets.
+    #[must_use]
+    pub fn own_folders(&self) -> Vec<PathBuf> {
+        [&self.config, &self.data, &self.run]
+            .map(Clone::clone)
+            .into()
     }
 
     #[must_use]

@@ -39,7 +39,7 @@ pub use error::ApiError;
 pub use execution::{
     AccessFile, AccessFileError, AccessToken, EXECUTION_VARIABLE, ExecutionHelloParams,
     ExecutionWelcome, HookParams, METHOD_EXECUTION_HELLO, METHOD_HOOK, METHOD_OVERSIZED,
-    OversizedParams,
+    METHOD_TOOL_USE, OversizedParams, ToolUseParams,
 };
 pub use home::{Home, HomeError, socket_place};
 pub use hook_spool::{HookSpool, SpoolBatch, Spooled};

@@ -45,7 +45,14 @@ const LISTED: &[(&str, &[&str])] = &[
     ),
     (
         "a task is checked as a whole, with sentences of its own, also one of a file",
-        &["base", "depends_on", "expected_exit", "key", "run"],
+        &[
+            "base",
+            "depends_on",
+            "expected_exit",
+            "key",
+            "protect",
+            "run",
+        ],
     ),
     (
         "quoted: what is longer than the journal keeps is cut",

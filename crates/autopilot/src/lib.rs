@@ -20,6 +20,7 @@ pub mod pull_requests;
 mod runner;
 mod shared;
 mod slot_names;
+mod trusted;
 mod usage;
 mod vendor_limits;
 pub mod view;
@@ -108,6 +109,11 @@ impl Component for Autopilot {
         let shared = Arc::clone(&self.shared);
         self.tasks
             .spawn_restarting("autopilot", move || runner::run(Arc::clone(&shared)));
+        let config = self.shared.config.clone();
+        self.tasks
+            .spawn_restarting("trusted repositories", move || {
+                trusted::follow(config.clone())
+            });
         let shared = Arc::clone(&self.shared);
         self.tasks.spawn_restarting("pull requests", move || {
             pull_requests::watch(Arc::clone(&shared))

@@ -166,6 +166,7 @@ impl ContextPipeline {
         let mut masked = 0;
         for candidate in &mut candidates {
             masked += view::mask(candidate);
+            view::screen(candidate);
         }
         if let Some(conversation) = &wanted.conversation {
             self.mark_already_told(conversation, &mut candidates).await;

@@ -1,8 +1,9 @@
 //! The same things in the words of others: secrets out of candidates, outcomes
 //! as they are kept, a snapshot as it was made.
 
-use missiond_context::{Candidate, Item, Outcome, QUOTE, clean};
+use missiond_context::{Candidate, Item, Outcome, QUOTE, Source, clean};
 use missiond_core::{ContextItem, ContextOutcome, SourceState};
+use missiond_guard::injection::{Verdict, inspect};
 use missiond_store::prompt_snapshots::SnapshotRow;
 
 use super::error::BriefingError;
@@ -24,6 +25,41 @@ pub(super) fn mask(candidate: &mut Candidate) -> u32 {
         }
     }
     count(found)
+}
+
+/// Keeps from the agent what tries to command it, with the reason where the candidate is
+/// listed, and warns where it only looks a little like it. The text itself stays as it is.
+pub(super) fn screen(candidate: &mut Candidate) {
+    // Made here, of names and numbers.
+    if matches!(candidate.source, Source::Environment | Source::Map) {
+        return;
+    }
+    let seen = inspect(&format!("{}\n{}", candidate.title, candidate.text));
+    let held = match (candidate.source, seen.verdict()) {
+        (_, Verdict::Plain) => return,
+        // Instructions are orders to agents, by people who may give them: only what holds
+        // much of it at once is worth a warning.
+        (Source::Instructions, Verdict::Marked) => return,
+        (Source::Instructions, Verdict::Held) | (_, Verdict::Marked) => false,
+        (_, Verdict::Held) => true,
+    };
+    let reasons = seen.reasons();
+    if held {
+        tracing::warn!(
+            source = candidate.source.name(),
+            score = seen.score,
+            reasons,
+            "briefing candidate kept back"
+        );
+        candidate.known = Some(format!(
+            "it reads like orders to the agent, {} percent sure: it {reasons}",
+            seen.score
+        ));
+        // Nothing else that says the same passes for known because of it.
+        candidate.text = String::from("kept back");
+        return;
+    }
+    candidate.origin = format!("caution, it {reasons}; {}", candidate.origin);
 }
 
 pub(super) fn count(number: usize) -> u32 {

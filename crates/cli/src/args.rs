@@ -2,6 +2,7 @@
 
 mod acp;
 mod attention;
+mod audit;
 mod autopilot;
 mod code;
 #[cfg(test)]
@@ -21,13 +22,17 @@ mod guard;
 mod hints_tests;
 mod journal;
 mod kb;
+mod llm;
 mod mcp;
+mod policy;
 mod rehearse;
+mod sandbox;
 mod search;
 mod semantic;
 mod slot;
 mod task;
 mod timeline;
+mod trust;
 mod upgrade;
 mod web;
 mod worktree;
@@ -45,6 +50,7 @@ pub(crate) use acp::AcpArgs;
 pub(crate) use attention::{
     AnswerArgs, DismissArgs, InboxArgs, PermissionAddArgs, PermissionCommand, PermissionTestArgs,
 };
+pub(crate) use audit::AuditCommand;
 pub(crate) use autopilot::{AutopilotCommand, DemoArgs, WhyArg};
 pub(crate) use code::{BeaconCommand, CodeArgs, CodeCommand};
 pub(crate) use context::{ContextCommand, SkillCommand};
@@ -54,13 +60,16 @@ pub(crate) use docs::{DocsArgs, DocsCommand};
 pub(crate) use engine::{EngineAddArgs, EngineCommand};
 pub(crate) use execution::{ExecutionCommand, HookArgs, RunArgs};
 use groups::meant_by;
-pub(crate) use guard::{GuardCommand, ScanArgs};
+pub(crate) use guard::{GuardCommand, InspectArgs, ScanArgs};
 pub(crate) use journal::{JournalCommand, JournalFormat};
 pub(crate) use kb::{KbCommand, KbFormat, ModelCommand, RememberArgs, SearchArgs};
+pub(crate) use llm::LlmCommand;
 pub(crate) use mcp::{
     ImportFrom, InitArgs, KeepArgs, McpAddArgs, McpArgs, McpCommand, McpServeArgs,
 };
+pub(crate) use policy::{PolicyCommand, PolicyExplainArgs};
 pub(crate) use rehearse::RehearseArgs;
+pub(crate) use sandbox::{NetworkArg, SandboxCommand, SandboxProbeArgs, SandboxRunArgs};
 pub(crate) use search::FindArgs;
 pub(crate) use semantic::{AnimateArgs, ReadingArgs, SemanticCommand};
 pub(crate) use slot::{AttachArgs, PictureArgs, SlotCommand, SpawnArgs};
@@ -69,6 +78,7 @@ pub(crate) use task::{
     ProposeArgs, TaskCommand,
 };
 pub(crate) use timeline::{TimelineCommand, TraceOf};
+pub(crate) use trust::TrustCommand;
 pub(crate) use upgrade::{UninstallArgs, UpgradeArgs};
 pub(crate) use web::{OpenArgs, TokenCommand};
 pub(crate) use worktree::WorktreeCommand;
@@ -285,9 +295,21 @@ An approval is one approval, unless --for or --scope makes a rule of it.")]
     /// What agents may do without asking.
     #[command(subcommand)]
     Permission(PermissionCommand),
-    /// Find secrets where none should be.
+    /// What agents may do, in files that you read and review.
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// Find secrets where none should be, and text that tries to command a model.
     #[command(subcommand)]
     Guard(GuardCommand),
+    /// Run a program behind the wall; see whether the wall holds here.
+    #[command(subcommand)]
+    Sandbox(SandboxCommand),
+    /// How far tools, servers, engines and skills are trusted, and why.
+    #[command(subcommand)]
+    Trust(TrustCommand),
+    /// Who did what, by which rule and what came of it: list, verify, take out.
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// Open the web board in a browser, logged in.
     #[command(after_help = "Examples:\n  mission open\n  mission open --print")]
     Open(OpenArgs),
@@ -321,6 +343,9 @@ PostToolUse, Notification, Stop and SessionEnd:
     /// The agent CLIs: which there are, by what each is driven; add one.
     #[command(subcommand)]
     Engine(EngineCommand),
+    /// Models of providers: ask one, see what was asked and what it cost.
+    #[command(subcommand)]
+    Llm(LlmCommand),
     /// Models that run on this machine.
     #[command(subcommand)]
     Model(ModelCommand),

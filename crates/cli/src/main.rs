@@ -15,6 +15,11 @@ use missiond_console::{failure, output, term};
 use output::Output;
 
 fn main() -> ExitCode {
+    // Before a thread is made and the command line is read: a stage has no time for either.
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    if let Some(code) = missiond_sandbox::take_part(&arguments) {
+        return code;
+    }
     let cli = args::parse();
     let mut output = Output::new(cli.json);
     match commands::run(cli, &mut output) {

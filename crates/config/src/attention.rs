@@ -16,7 +16,8 @@ section! {
     pub struct PermissionsConfig: "permissions." {
         /// Rules on what agents may do, each a table: `effect` (allow, ask or deny),
         /// `tool`, `argument`, `path`, `server`, `engine`, `slot`. What is left out is
-        /// everything.
+        /// everything. With `by_sight = true` one that allows also holds for dialogs that
+        /// are known from a screen alone.
         live rules: Vec<PermissionRuleConfig> = Vec::new();
     }
 }
@@ -38,6 +39,8 @@ pub struct PermissionRuleConfig {
     pub engine: Option<CliEngine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_sight: bool,
 }
 
 section! {
@@ -108,6 +111,7 @@ impl PermissionRuleConfig {
             scope: Scope {
                 engine: self.engine.clone(),
                 slot: self.slot.clone(),
+                by_sight: self.by_sight,
                 ..Scope::default()
             },
             expires_at: None,

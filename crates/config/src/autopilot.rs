@@ -25,6 +25,9 @@ section! {
         /// repositories that do not say: `merge_at_once` or `after_approval`.
         live review: ReviewGate = ReviewGate::MergeAtOnce,
             one of ["merge_at_once", "after_approval"];
+        /// Repositories whose own git configuration may name programs that the daemon's git
+        /// runs: filters, merge drivers, a command for ssh. Of others it runs none.
+        live trusted_repositories: Vec<String> = Vec::new();
         /// Rounds of checks an attempt may fail before a person is asked.
         live check_rounds: u32 = 3, in 1..=100;
         /// Rounds of failed checks in a row without a change by the agent before a person

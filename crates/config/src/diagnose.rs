@@ -33,6 +33,12 @@ impl ConfigError {
         }
     }
 
+    /// Of a file that says what is right and cannot be done; the sentence names the key.
+    #[must_use]
+    pub fn unusable(file: &Path, key: &str, message: String) -> Self {
+        Self::new(file, None, message).of_key(Some(key))
+    }
+
     fn of_key(self, key: Option<&str>) -> Self {
         Self {
             key: key.map(str::to_owned),
@@ -168,11 +174,14 @@ fn check_values(config: &Config) -> Result<(), InvalidValue> {
     config.otlp.check()?;
     config.notifications.check()?;
     config.permissions.check()?;
+    config.secrets.check()?;
     config.engines.check()?;
     config.autopilot.check()?;
     config.mcp.check()?;
+    config.sandbox.check()?;
     config.upgrade.check()?;
     config.knowledge.check()?;
     config.conversations.check()?;
-    config.usage.check()
+    config.usage.check()?;
+    config.llm.check()
 }

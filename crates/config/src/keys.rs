@@ -31,7 +31,7 @@ pub struct KeySpec {
 /// When a changed value takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reload {
-    /// At SIGHUP or `mission daemon reload`.
+    /// At `mission daemon reload`.
     Live,
     Restart,
 }

@@ -23,9 +23,14 @@ mod keys;
 #[cfg(test)]
 mod keys_tests;
 mod knowledge;
+mod llm;
 mod mcp;
 mod meant;
+pub mod policy_files;
+mod prices;
 mod quiet_hours;
+mod sandbox;
+mod secrets;
 mod upgrade;
 mod usage;
 
@@ -50,7 +55,11 @@ pub use engines::{AddedEngine, EnginesConfig};
 pub use http::HttpConfig;
 pub use keys::{KeySpec, Range, Reload};
 pub use knowledge::{EmbeddingProvider, KnowledgeConfig, SearchConfig};
+pub use llm::{FOUND_OLLAMA, KeptTexts, LlmConfig, ProviderConfig, ProviderFormat};
 pub use mcp::{McpClientConfig, McpConfig};
+pub use prices::{ListPrice, PriceList, PriceSource, price_list};
+pub use sandbox::{SandboxConfig, SandboxNetwork};
+pub use secrets::SecretsConfig;
 pub use upgrade::UpgradeConfig;
 pub use usage::{PriceConfig, UsageConfig};
 
@@ -79,13 +88,16 @@ section! {
             anomalies: AnomaliesConfig,
             notifications: NotificationsConfig,
             permissions: PermissionsConfig,
+            secrets: SecretsConfig,
             engines: EnginesConfig,
             autopilot: AutopilotConfig,
             mcp: McpConfig,
+            sandbox: SandboxConfig,
             knowledge: KnowledgeConfig,
             context: ContextConfig,
             conversations: ConversationsConfig,
             usage: UsageConfig,
+            llm: LlmConfig,
             upgrade: UpgradeConfig,
         }
     }
@@ -211,12 +223,12 @@ mod tests {
             [anomalies]\nsilent_secs = 5\n[notifications]\ndwell_secs = 1\n\
             [[permissions.rules]]\neffect = \"deny\"\ntool = \"Bash\"\n\
             [autopilot]\nmax_agents = 9\n[context]\ntokens = 900\n[conversations]\nprojects = [\"/src\"]\n\
-            [[usage.prices]]\nmodel = \"m\"\ninput = 1\noutput = 2\n[upgrade]\nkey = \"/k\"\n[[slots]]\nname = \"a\"\nengine = \"claude\"\n";
+            [[usage.prices]]\nmodel = \"m\"\ninput = 1\noutput = 2\n[llm]\nday_usd = 3.5\n[upgrade]\nkey = \"/k\"\n[[slots]]\nname = \"a\"\nengine = \"claude\"\n";
         let new = Config::parse(Path::new("/c/config.toml"), text).unwrap();
         let old = Config::default();
         let running = old.after_reload(&new);
         let changed: BTreeSet<_> = old.changed_keys(&new).iter().map(|spec| spec.key).collect();
-        assert_eq!(changed.len(), 20, "one of each section: {changed:?}");
+        assert_eq!(changed.len(), 21, "one of each section: {changed:?}");
         let values = [&old, &new, &running].map(Values::of);
         let [old_values, new_values, running_values] = &values;
         for spec in old.changed_keys(&new) {

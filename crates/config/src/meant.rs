@@ -67,7 +67,7 @@ mod tests {
             ("autopilot.max_agent", Some("autopilot.max_agents")),
             // Nothing in the section is like it, though all begin alike.
             ("http.certificate", None),
-            ("http.proxy", None),
+            ("http.gateway", None),
             ("weather", None),
         ] {
             assert_eq!(meant_key(given), meant, "{given}");

@@ -1,5 +1,5 @@
 //! What tokens cost a person, where that is not what the vendors list: list prices
-//! come with the program (`memory/data/prices.toml`), and a model that is named here
+//! come with the program (`config/data/prices.toml`), and a model that is named here
 //! has the price it has here.
 
 use serde::{Deserialize, Serialize};

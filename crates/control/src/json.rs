@@ -197,7 +197,7 @@ pub struct InputDigest(String);
 
 impl InputDigest {
     #[must_use]
-    pub(crate) fn new(tool: &str, input: &Value, cwd: &str) -> Self {
+    pub fn new(tool: &str, input: &Value, cwd: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"{\"cwd\":");
         hash.update(Value::String(cwd.to_owned()).to_string());

@@ -36,7 +36,8 @@ pub use event::{
 pub use json::{InputDigest, JsonProblem};
 pub use limits::Limits;
 pub use options::{
-    AcpVersion, CancelledQuestions, Dialect, Habits, HistoryEnd, Options, ToolNames, UsageScope,
+    AcpVersion, CancelledQuestions, Dialect, FileMentions, Habits, HistoryEnd, Options, ToolNames,
+    UsageScope,
 };
 pub use permission::{
     AgentRequestId, Announced, InputSource, OptionKind, PermissionAnswer, PermissionOption,

@@ -74,6 +74,18 @@ pub enum CancelledQuestions {
     TakenBack,
 }
 
+/// How a file is named to an agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileMentions {
+    /// As a link, which the agent may read at once.
+    #[default]
+    Links,
+    /// By its path in words. Such an agent makes one text of links and words with nothing
+    /// between them, and may forget the pictures that come with a link.
+    Words,
+}
+
 /// Where an engine does what others do not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -82,6 +94,7 @@ pub struct Habits {
     pub history_end: HistoryEnd,
     pub tool_names: ToolNames,
     pub cancelled_questions: CancelledQuestions,
+    pub files: FileMentions,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

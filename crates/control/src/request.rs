@@ -39,6 +39,9 @@ pub struct OpenSession {
     pub cwd: String,
     pub mcp_servers: Vec<McpServer>,
     pub what: SessionChoice,
+    /// What one agent takes beside the protocol, as it is.
+    #[serde(default)]
+    pub meta: Option<serde_json::Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

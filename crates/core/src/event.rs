@@ -438,6 +438,24 @@ events! {
             rule: String, sentence: String, by: String,
         }
         Persistent
+        /// A policy file is in force as it is now; `digest` is none when it is gone.
+        /// `warnings` are its rules that contradict each other or can never match.
+        PolicyChanged = "policy_changed" {
+            file: String, digest: Option<String>, rules: u32, warnings: Vec<String>,
+        }
+        Persistent
+        /// What it said before stays in force; where it said nothing before, nothing is
+        /// allowed.
+        PolicyRejected = "policy_rejected" { file: String, error: String }
+        Persistent
+        /// An agent, a check or a tool server wanted to reach a host. `count` is how often
+        /// it was the same since it was told last.
+        EgressDecided = "egress_decided" {
+            caller: String, kind: String, outcome: String, host: String, port: u16,
+            method: Option<String>, path: Option<String>, rules: Vec<String>, reason: String,
+            digest: String, count: u64,
+        }
+        Persistent
         /// A browser was logged in or a token made. What it shows to be let in is
         /// never told.
         AccessGranted = "access_granted" {
@@ -452,6 +470,12 @@ events! {
         AuthorityRefused = "authority_refused" {
             principal: String, slot: Option<SlotId>, operation: String, reason: String,
             attempts: u64,
+        }
+        Persistent
+        /// What a run was started with is not what it was; the run is held until a person
+        /// decides. `parts` names what differs, `digest` what was found.
+        RunDrifted = "run_drifted" {
+            execution: ExecutionId, slot: SlotId, digest: String, parts: Vec<String>,
         }
         Persistent
         /// A manifest of the person's own is in force as it is now, or gone.

@@ -7,6 +7,7 @@
 
 mod access;
 mod agent_told;
+mod audit;
 mod board;
 mod bounded;
 mod clock;
@@ -38,6 +39,7 @@ mod usage;
 
 pub use access::{AccessKind, UnknownAccessKind};
 pub use agent_told::{AgentCommand, AgentSetting, AgentStep, AgentStepStatus, AgentTold, SubAgent};
+pub use audit::{AuditKind, AuditRecord, AuditWho, AuditedJournal, AuditedKey};
 pub use board::{
     Alternative, Alternatives, Attempt, BoardTask, Budget, BudgetScope, Check, CheckVerdict, Claim,
     ClaimKind, Consequence, DEFAULT_CHECK_TIMEOUT_SECS, DEFAULT_MAX_ATTEMPTS, DraftError,
@@ -79,7 +81,7 @@ pub use machines::{
 pub use nearest_name::nearest_name;
 pub use panic::panic_message;
 pub use permission::{InvalidPermission, Permission};
-pub use principal::{Principal, PrincipalKind, Scope, Scopes};
+pub use principal::{Principal, PrincipalKind, Scope, Scopes, UnknownScope};
 pub use question::{
     AnswerText, InvalidQuestionRef, PermissionAsked, Question, QuestionNumber, QuestionOrigin,
     QuestionRef,

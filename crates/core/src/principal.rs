@@ -4,6 +4,7 @@
 //! What cannot be told apart is [`Principal::Untold`], which may least.
 
 use std::fmt;
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -182,7 +183,7 @@ pub struct Scopes(u8);
 
 impl Scopes {
     pub const NONE: Self = Self(0);
-    /// What a token lets do that names no scope.
+    /// All there are.
     pub const EVERY: Self =
         Self(Scope::Read.bit() | Scope::Work.bit() | Scope::Terminals.bit() | Scope::Manage.bit());
 
@@ -194,6 +195,47 @@ impl Scopes {
     #[must_use]
     pub const fn has(self, scope: Scope) -> bool {
         self.0 & scope.bit() != 0
+    }
+}
+
+impl Scopes {
+    /// Those it has, in their order.
+    pub fn iter(self) -> impl Iterator<Item = Scope> {
+        Scope::ALL.into_iter().filter(move |scope| self.has(*scope))
+    }
+}
+
+/// Their names with commas between them.
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, scope) in self.iter().enumerate() {
+            let comma = if number == 0 { "" } else { "," };
+            write!(f, "{comma}{scope}")?;
+        }
+        Ok(())
+    }
+}
+
+/// No scope is called that.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no scope; there are read, work, terminals and manage")]
+pub struct UnknownScope(String);
+
+impl FromStr for Scope {
+    type Err = UnknownScope;
+
+    fn from_str(name: &str) -> Result<Self, UnknownScope> {
+        let found = Self::ALL.into_iter().find(|scope| scope.name() == name);
+        found.ok_or_else(|| UnknownScope(name.chars().take(64).collect()))
+    }
+}
+
+impl FromStr for Scopes {
+    type Err = UnknownScope;
+
+    fn from_str(names: &str) -> Result<Self, UnknownScope> {
+        let names = names.split(',').filter(|name| !name.is_empty());
+        names.map(str::parse).collect()
     }
 }
 
@@ -228,5 +270,9 @@ mod tests {
         assert_eq!(has, [Scope::Read, Scope::Manage]);
         assert_eq!(Scope::ALL.into_iter().collect::<Scopes>(), Scopes::EVERY);
         assert!(Scope::ALL.iter().all(|scope| !Scopes::NONE.has(*scope)));
+        assert_eq!(some.to_string(), "read,manage");
+        assert_eq!("read,manage".parse(), Ok(some));
+        assert_eq!("".parse(), Ok(Scopes::NONE));
+        assert!("read,all".parse::<Scopes>().is_err());
     }
 }

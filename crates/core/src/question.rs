@@ -271,6 +271,13 @@ pub struct PermissionAsked {
     /// The file it is about, as the dialog writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The folder it would happen in, where the agent's program says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// SHA-256 of the tool, its whole input and the folder, where the agent's program said
+    /// them by its protocol or a hook. What is read from a screen has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     /// The dialog shows only a part of it.
     #[serde(default)]
     pub shown_in_part: bool,

@@ -11,19 +11,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_api::Home;
+use missiond_attention::network::Network;
 use missiond_attention::notifications::Notifications;
 use missiond_attention::permissions::{self, Permissions};
 use missiond_attention::questions::Questions;
+use missiond_audit::AuditLog;
+use missiond_audit::anchors::{Anchors, home_name as home_name_in};
 use missiond_autopilot::board::Board;
 use missiond_autopilot::worktrees::Worktrees;
 use missiond_autopilot::{self as autopilot, Autopilot};
 use missiond_briefing::{self as briefing, ContextPipeline};
+use missiond_config::policy_files::PolicyFiles;
 use missiond_config::{Config, ConfigError, LogConfig, changes};
 use missiond_core::{Clock, DaemonId, ErrorCode, Event, SystemClock, TraceContext};
 use missiond_executions::database_journal::{DatabaseJournals, Holder};
 use missiond_executions::journals::HomeJournals;
 use missiond_executions::{self as executions, ExecutionError, Executions};
 use missiond_journal::FileStore;
+use missiond_llm::Llm;
 use missiond_log::Logging;
 use missiond_memory::code::CodeMaps;
 use missiond_memory::conversations::Conversations;
@@ -31,8 +36,8 @@ use missiond_memory::knowledge::Knowledge;
 use missiond_operations::http_access::HttpAccess;
 use missiond_operations::settings::Settings;
 use missiond_operations::state::{Daemon, DaemonState, VERSION};
-use missiond_operations::toolhub::Toolhub;
-use missiond_operations::{operations, sampler};
+use missiond_operations::toolhub::{self, Toolhub};
+use missiond_operations::{known_secrets, operations, sampler};
 use missiond_os::files::{ClosedTo, use_own_dir};
 use missiond_runtime::{Component, OnPanic, Shutdown, Stage, Supervisor};
 use missiond_server::commander::Changes;
@@ -48,6 +53,7 @@ use missiond_timeline::{Consumers, Timeline, TimelineError};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use crate::audit;
 use crate::failures;
 use crate::instance::{Instance, InstanceError};
 use crate::runs::ThisRun;
@@ -85,6 +91,8 @@ pub enum StartError {
     Toolhub(io::Error),
     #[error("what the HTTP server keeps cannot be used: {0}")]
     HttpAccess(io::Error),
+    #[error("the audit cannot be written, and without it nothing is done: {0}")]
+    Audit(io::Error),
     #[error("cannot listen to signals: {0}")]
     Signals(io::Error),
 }
@@ -101,7 +109,7 @@ impl StartError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Instance(InstanceError::AlreadyRunning { .. }) => ErrorCode::Conflict,
-            Self::Instance(_) | Self::Log { .. } | Self::HttpAccess(_) => {
+            Self::Instance(_) | Self::Log { .. } | Self::HttpAccess(_) | Self::Audit(_) => {
                 ErrorCode::StorageUnavailable
             }
             Self::Config(_)
@@ -302,6 +310,7 @@ struct Base {
     db_url: DbUrl,
     db: MissionDb,
     timeline: Timeline,
+    audit: AuditLog,
     shutdown: Shutdown,
     supervisor: Supervisor,
 }
@@ -313,6 +322,8 @@ async fn infrastructure(
     config: Config,
     logging: Logging,
 ) -> Result<Base, StartError> {
+    known_secrets::learn(&config)
+        .map_err(|why| ConfigError::unusable(&home.config_file(), "secrets.files", why))?;
     let shutdown = Shutdown::default();
     let (supervisor, failures) = Supervisor::new(shutdown.clone());
     let db_url = database_url(&config, &home)?;
@@ -339,9 +350,16 @@ async fn infrastructure(
         OnPanic::Report,
         failures::report(timeline.clone(), failures),
     );
+    let host = missiond_os::host_name();
+    let places = Anchors::new(
+        db.clone(),
+        home_name_in(&db_url, &host, home.data_dir()),
+        &home.audit_dir(),
+    );
+    let audit = audit::start(&home, &clock, places, &db, &supervisor).await?;
     Ok(Base {
         id,
-        host: missiond_os::host_name(),
+        host,
         home,
         clock,
         config: watch::Sender::new(Arc::new(config)),
@@ -350,6 +368,7 @@ async fn infrastructure(
         db_url,
         db,
         timeline,
+        audit,
         shutdown,
         supervisor,
     })
@@ -379,23 +398,35 @@ async fn core_modules(base: &Base, crashed: Option<DaemonId>) -> Result<ThisRun,
 
 /// What connects the daemon with programs of others.
 struct Gateways {
+    llm: Arc<Llm>,
     toolhub: Arc<Toolhub>,
     http_access: HttpAccess,
 }
 
 /// Phase 3: what the daemon reaches out to, and who may reach it.
 fn gateways(base: &Base) -> Result<Gateways, StartError> {
-    let toolhub = Toolhub::new(
-        &base.home,
-        &base.timeline,
-        &base.metrics,
-        &base.supervisor,
-        base.config.borrow().daemon.health_check(),
-    )
+    let toolhub = Toolhub::new(&toolhub::Parts {
+        home: &base.home,
+        db: &base.db,
+        clock: &base.clock,
+        timeline: &base.timeline,
+        metrics: &base.metrics,
+        supervisor: &base.supervisor,
+        health_check: base.config.borrow().daemon.health_check(),
+        sandbox: &base.config.borrow().sandbox,
+    })
     .map_err(StartError::Toolhub)?;
     let http_access = HttpAccess::new(&base.home, base.db.clone(), Arc::clone(&base.clock))
         .map_err(StartError::HttpAccess)?;
+    let llm = Llm::new(missiond_llm::Parts {
+        daemon: base.id,
+        db: base.db.clone(),
+        clock: Arc::clone(&base.clock),
+        config: base.config.subscribe(),
+        supervisor: base.supervisor.clone(),
+    });
     Ok(Gateways {
+        llm: Arc::new(llm),
         toolhub: Arc::new(toolhub),
         http_access,
     })
@@ -416,12 +447,19 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         code,
         conversations,
     } = memory(&base);
-    let Agents { slots, executions } = agents(&base)?;
+    let policies = Arc::new(PolicyFiles::new(&base.home));
+    let network = Arc::new(Network::new(
+        &base.home,
+        Arc::clone(&policies),
+        base.timeline.clone(),
+        base.supervisor.clone(),
+    ));
+    let Agents { slots, executions } = agents(&base, &gateways.llm)?;
     let Attention {
         questions,
         permissions,
         notifications,
-    } = attention(&base, &slots, &executions);
+    } = attention(&base, &slots, &executions, &policies);
     let context = ContextPipeline::new(briefing::Parts {
         db: base.db.clone(),
         clock: Arc::clone(&base.clock),
@@ -457,6 +495,7 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         metrics: base.metrics,
         db_url: base.db_url,
         timeline: base.timeline,
+        audit: base.audit,
         board,
         code,
         knowledge,
@@ -470,6 +509,8 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         questions,
         permissions,
         notifications,
+        llm: gateways.llm,
+        network,
         toolhub: gateways.toolhub,
         http_access: gateways.http_access,
         settings: Settings::new(&base.home),
@@ -527,7 +568,7 @@ struct Agents {
     executions: Arc<Executions>,
 }
 
-fn agents(base: &Base) -> Result<Agents, StartError> {
+fn agents(base: &Base, llm: &Arc<Llm>) -> Result<Agents, StartError> {
     let slots = Arc::new(Slots::new(
         &base.home,
         base.id,
@@ -554,9 +595,11 @@ fn agents(base: &Base) -> Result<Agents, StartError> {
         timeline: base.timeline.clone(),
         clock: Arc::clone(&base.clock),
         slots: Arc::clone(&slots),
+        llm: Arc::clone(llm),
         journals,
         config: base.config.subscribe(),
         supervisor: base.supervisor.clone(),
+        audit: base.audit.clone(),
     }));
     Ok(Agents { slots, executions })
 }
@@ -568,7 +611,12 @@ struct Attention {
     notifications: Arc<Notifications>,
 }
 
-fn attention(base: &Base, slots: &Arc<Slots>, executions: &Arc<Executions>) -> Attention {
+fn attention(
+    base: &Base,
+    slots: &Arc<Slots>,
+    executions: &Arc<Executions>,
+    policies: &Arc<PolicyFiles>,
+) -> Attention {
     let questions = Arc::new(Questions::new(
         base.id,
         base.db.clone(),
@@ -587,7 +635,9 @@ fn attention(base: &Base, slots: &Arc<Slots>, executions: &Arc<Executions>) -> A
         slots: Arc::clone(slots),
         executions: Arc::clone(executions),
         questions: Arc::clone(&questions),
+        policies: Arc::clone(policies),
         supervisor: base.supervisor.clone(),
+        audit: base.audit.clone(),
     }));
     let notifications = Arc::new(Notifications::new(
         base.db.clone(),
@@ -624,12 +674,14 @@ async fn workers(daemon: &Daemon) -> Result<Working, StartError> {
         .publish_pending(&daemon.timeline, daemon.clock.as_ref());
     pending.await;
     let components: Vec<Arc<dyn Component>> = vec![
+        Arc::clone(&daemon.llm) as _,
         Arc::clone(&daemon.slots) as _,
         Arc::clone(&daemon.executions) as _,
         Arc::clone(&daemon.toolhub) as _,
         Arc::clone(&daemon.questions) as _,
         Arc::clone(&daemon.permissions) as _,
         Arc::clone(&daemon.notifications) as _,
+        Arc::clone(&daemon.network) as _,
         Arc::clone(&daemon.autopilot) as _,
         Arc::clone(&daemon.code) as _,
         Arc::new(daemon.knowledge.clone()) as _,
@@ -707,6 +759,9 @@ async fn engines(daemon: &Daemon) -> Result<Engines, StartError> {
     if config.http.enabled {
         let server = HttpServer::bind(&config.http, &daemon.home).await?;
         *daemon.http.lock() = server.address().ok();
+        if let Some(address) = daemon.http_address() {
+            daemon.llm.serve_at(address);
+        }
         let served = server.serve(
             Arc::clone(daemon),
             Arc::clone(&operations),
@@ -729,6 +784,13 @@ async fn close(daemon: &Daemon, run: &ThisRun) -> Result<(), StartError> {
         tracing::error!(%error, "daemon stop not recorded on timeline");
     }
     let ended = run.end().await;
+    let url = &daemon.db_url;
+    let places = Anchors::new(
+        daemon.db.clone(),
+        home_name_in(url, &daemon.host, daemon.home.data_dir()),
+        &daemon.home.audit_dir(),
+    );
+    audit::stop(&daemon.audit, &places, &daemon.shutdown.reason()).await;
     let closed = daemon.db.clone().close().await;
     Ok(ended.and(closed)?)
 }

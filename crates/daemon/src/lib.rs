@@ -4,6 +4,7 @@
 //! asked to stop, drains and closes. What it can do is in the crates below, each
 //! with a constructor that names what it uses; here they are put together.
 
+mod audit;
 mod bootstrap;
 mod failures;
 mod instance;

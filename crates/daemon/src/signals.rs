@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use missiond_core::TraceContext;
-use missiond_operations::reload;
 use missiond_operations::state::Daemon;
 use missiond_runtime::Stage;
 
@@ -33,8 +31,12 @@ impl Signals {
                 _ = self.terminate.recv() => end(&daemon, "SIGTERM", 15),
                 _ = self.interrupt.recv() => end(&daemon, "SIGINT", 2),
                 _ = self.hangup.recv() => {
-                    // Refusals are logged and on the timeline.
-                    let _ = reload::reload(&daemon, TraceContext::root()).await;
+                    // A signal does not say who sent it, and every agent of this user can
+                    // send one: a file it wrote must not come into force by it.
+                    tracing::warn!(
+                        "SIGHUP received: the configuration is read again by \
+                         `mission daemon reload` only, which says who asks"
+                    );
                 }
             }
         }

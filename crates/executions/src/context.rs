@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_api::Home;
+use missiond_audit::AuditLog;
 use missiond_config::Config;
 use missiond_core::{Clock, ExecutionId, SlotId};
 use missiond_journal::{Acknowledgement, Policy, Reason};
+use missiond_llm::Llm;
 use missiond_runtime::Supervisor;
 use missiond_slots::{SlotCommand, Slots};
 use missiond_store::{MissionDb, executions};
@@ -15,8 +17,10 @@ use missiond_timeline::Timeline;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
+use crate::audited::AuditedJournals;
 use crate::error::ExecutionError;
 use crate::journals::HomeJournals;
+use crate::program_digests::ProgramDigests;
 use crate::run::Run;
 
 /// How long a program that is ended may take to end by itself.
@@ -30,12 +34,17 @@ pub(crate) struct Context {
     pub(crate) timeline: Timeline,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) slots: Arc<Slots>,
+    pub(crate) llm: Arc<Llm>,
     pub(crate) journals: Arc<HomeJournals>,
     pub(crate) policy: Arc<Policy>,
     /// Those that have not ended.
     pub(crate) runs: Mutex<HashMap<ExecutionId, Arc<Run>>>,
     pub(crate) config: watch::Receiver<Arc<Config>>,
     pub(crate) supervisor: Supervisor,
+    pub(crate) programs: ProgramDigests,
+    pub(crate) audit: AuditLog,
+    /// Where the audit has the journals.
+    pub(crate) audited: AuditedJournals,
 }
 
 impl Context {

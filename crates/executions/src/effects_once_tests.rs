@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use missiond_audit::AuditLog;
 use missiond_config::TimelineConfig;
 use missiond_core::{Clock, DaemonId, Event, ExecutionId, SlotId, SystemClock};
 use missiond_journal::catalogue::{CompletedClaim, NeedsInput, Process, Signal, SignalType};
@@ -232,17 +233,24 @@ async fn a_daemon_that_dies_at_any_write_tells_every_effect_once() {
             let created =
                 Journal::create(dying, Arc::clone(&policy), clock.now(), header(execution));
             let supervisor = Supervisor::standalone();
+            let (audit, _) = AuditLog::open(
+                &folder.path().join("audit"),
+                &folder.path().join("identity"),
+                Arc::clone(&clock),
+            )
+            .unwrap();
             let run = Run::new(
                 slot,
                 created.unwrap(),
                 timeline.clone(),
                 Arc::clone(&clock),
                 supervisor.clone(),
+                audit.clone(),
             );
             let lived = play(run.unwrap().0).await;
 
             let (journal, _) = Journal::open(Arc::new(files), policy, execution).unwrap();
-            let run = Run::new(slot, journal, timeline, clock, supervisor);
+            let run = Run::new(slot, journal, timeline, clock, supervisor, audit);
             let run = run.unwrap().0;
             assert!(play(run).await, "the next daemon goes on");
             assert_eq!(effects(&db).await, expected, "{dies:?} {deaths}");

@@ -52,12 +52,12 @@ pub(super) fn of_hook(sequence: u64, report: &HookReport) -> Vec<ObservationDraf
         observed,
     };
     let place = || key(&format!("hook:{sequence}"));
-    let tool = |edge, tool: &str| {
+    let tool = |edge, tool: &str, digest: Option<&String>| {
         fact(ToolUse {
             edge,
             tool: some_text(tool),
             target: None,
-            input_digest: None,
+            input_digest: digest.and_then(|digest| Text::new(digest).ok()),
             outcome: None,
         })
     };
@@ -65,11 +65,13 @@ pub(super) fn of_hook(sequence: u64, report: &HookReport) -> Vec<ObservationDraf
     match &report.event {
         HookEvent::Prompted => all.push(seen(place(), fact(Turn { edge: Edge::Began }))),
         HookEvent::TurnEnded => all.push(seen(place(), fact(Turn { edge: Edge::Ended }))),
-        HookEvent::ToolStarting { tool: name, .. } => {
-            all.push(seen(place(), tool(Edge::Began, name)));
+        HookEvent::ToolStarting {
+            tool: name, digest, ..
+        } => {
+            all.push(seen(place(), tool(Edge::Began, name, digest.as_ref())));
         }
         HookEvent::ToolEnded { tool: name, .. } => {
-            all.push(seen(place(), tool(Edge::Ended, name)));
+            all.push(seen(place(), tool(Edge::Ended, name, None)));
         }
         HookEvent::Waiting { message } => all.push(seen(
             place(),

@@ -321,6 +321,10 @@ impl Follow {
                     .locate(&self.context, &self.run, conversation)
                     .await?;
             }
+            let record = self.transcript.tail();
+            protocol
+                .question_witness(&self.context, &self.run, record)
+                .await?;
             return Ok(FollowStep::Continue);
         }
         while self.transcript.advance(&self.context, &self.run).await? {}
@@ -387,6 +391,7 @@ pub(super) async fn close(context: &Context, run: &Arc<Run>) {
         tracing::error!(execution = %run.id, %error, "end of execution not stored");
     }
     context.runs().remove(&run.id);
+    context.audited.ended();
     run.closed.notify_waiters();
 }
 

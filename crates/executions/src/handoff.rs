@@ -322,7 +322,7 @@ impl Context {
     }
 }
 
-async fn read_places(file: &Path) -> Result<BTreeMap<String, String>, ExecutionError> {
+pub(super) async fn read_places(file: &Path) -> Result<BTreeMap<String, String>, ExecutionError> {
     let text = tokio::fs::read_to_string(file).await;
     let read = text.and_then(|text| serde_json::from_str(&text).map_err(io::Error::from));
     read.map_err(|error| {

@@ -8,6 +8,7 @@
 
 pub mod access;
 mod attachments;
+pub mod audited;
 mod context;
 pub mod database_journal;
 #[cfg(test)]
@@ -18,12 +19,15 @@ mod finish;
 mod follow;
 mod handoff;
 mod interrupt;
+mod journal_anchors;
 mod journal_page;
 pub mod journals;
 mod marker_listener;
 mod messages;
+mod model_watch;
 mod open_requests;
 mod preamble;
+mod program_digests;
 mod protocol;
 mod recover;
 mod repeated_calls;
@@ -32,8 +36,11 @@ pub mod slot_expiry;
 mod spooled_hooks;
 mod start;
 mod startup;
+mod surface;
 mod transcript;
 mod view;
+mod wall;
+mod witness;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -42,11 +49,13 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use missiond_adapters::HookReport;
 use missiond_api::Home;
+use missiond_audit::AuditLog;
 use missiond_config::Config;
 use missiond_core::{Clock, ExecutionId, ObservationId};
 use missiond_journal::catalogue::{Review, SignalType, parse_tool_call};
 use missiond_journal::record::Sender;
 use missiond_journal::{Acknowledgement, Confidence, Observed, Outcome, Policy, Source};
+use missiond_llm::Llm;
 use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks};
 use missiond_slots::{SlotCommand, Slots};
 use missiond_store::MissionDb;
@@ -54,18 +63,23 @@ use missiond_timeline::Timeline;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use crate::audited::AuditedJournals;
 use crate::context::{Context, kill};
 use crate::journals::HomeJournals;
+use crate::program_digests::ProgramDigests;
 
 pub use error::ExecutionError;
 pub use finish::FinishMode;
 pub use journal_page::{Direction, Part};
 pub use messages::Accepted;
+/// The server by which agents report to us.
+pub use missiond_journal::catalogue::MCP_SERVER_NAME as OWN_SERVER;
 pub use open_requests::AskedInput;
 pub use preamble::{Preamble, append_preamble};
 use run::ObservationDraft;
 pub use run::Run;
 pub use start::{Identity, NewExecution, Owner, adapter_of};
+pub use surface::{GO_ON, STOP};
 pub use view::{ExecutionLookup, Shown};
 
 /// The longest prompt, in characters.
@@ -79,9 +93,11 @@ pub struct Parts {
     pub timeline: Timeline,
     pub clock: Arc<dyn Clock>,
     pub slots: Arc<Slots>,
+    pub llm: Arc<Llm>,
     pub journals: HomeJournals,
     pub config: watch::Receiver<Arc<Config>>,
     pub supervisor: Supervisor,
+    pub audit: AuditLog,
 }
 
 /// The executions of this daemon.
@@ -100,11 +116,15 @@ impl Executions {
             timeline: parts.timeline,
             clock: parts.clock,
             slots: parts.slots,
+            llm: parts.llm,
             journals: Arc::new(parts.journals),
             policy: Arc::new(Policy::standard()),
             runs: Mutex::default(),
             config: parts.config,
             supervisor: parts.supervisor.clone(),
+            programs: ProgramDigests::default(),
+            audit: parts.audit,
+            audited: AuditedJournals::default(),
         });
         Self {
             context,
@@ -259,12 +279,20 @@ impl Component for Executions {
             self.tasks.spawn_restarting("slot expiry", move || {
                 slot_expiry::run(this.clone(), config.clone())
             });
+            let context = Arc::clone(&self.context);
+            self.tasks.spawn_restarting("journal audit", move || {
+                journal_anchors::run(Arc::clone(&context))
+            });
             Ok(())
         })
     }
 
     /// Stops following. The agents go on.
     fn stop(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.tasks.stop())
+        Box::pin(async move {
+            self.tasks.stop().await;
+            // What was recorded last is audited too.
+            journal_anchors::record(&self.context).await;
+        })
     }
 }

@@ -206,7 +206,7 @@ fn files_of(content: &MessageContent) -> Vec<PathBuf> {
 /// Delivers the oldest message if the agent waits for one, and says otherwise
 /// why it is held.
 pub(super) async fn deliver_next(
-    context: &Context,
+    context: &Arc<Context>,
     run: &Arc<Run>,
     retry: &mut Retry,
 ) -> Result<(), ExecutionError> {
@@ -225,7 +225,11 @@ pub(super) async fn deliver_next(
     let Some(look) = open.inspect().await else {
         return Ok(());
     };
-    if let Some(reason) = hindrance(look.reading.state) {
+    let reason = match hindrance(look.reading.state) {
+        None => context.drift(run).await?,
+        some => some,
+    };
+    if let Some(reason) = reason {
         if next.status == DeliveryStatus::Queued {
             run.deliver(next.id, DeliveryStatus::Held, Some(reason))
                 .await?;

@@ -10,7 +10,8 @@ use missiond_runtime::blocking;
 use missiond_semantic::Dialog;
 use missiond_store::executions;
 
-use super::Executions;
+use super::start::adapter_of;
+use super::{Executions, access};
 use crate::error::ExecutionError;
 
 /// An open request of an agent.
@@ -117,6 +118,16 @@ impl Executions {
     pub fn in_slot(&self, slot: SlotId) -> Option<(ExecutionId, Option<BoardTaskId>)> {
         let run = self.context.run_in(slot)?;
         Some((run.id, run.task()))
+    }
+
+    /// Whether what runs in a slot was given a hook that asks us before every tool.
+    pub fn asks_before_tools(&self, slot: SlotId) -> bool {
+        let Some(run) = self.context.run_in(slot) else {
+            return false;
+        };
+        let engines = self.context.config.borrow().engines.clone();
+        let has_hooks = adapter_of(&run.engine, &engines).asks_before_tools();
+        has_hooks && access::file_in(&self.context.launch_folder(run.id)).exists()
     }
 
     /// Whether the launch of what runs in a slot answers this dialog by itself.

@@ -3,7 +3,9 @@
 //! transcript is to an agent in a terminal.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use missiond_adapters::TranscriptTail;
 use missiond_control::{
     AgentRequestId, Clipped, ContentPart, ControlEvent, MessagePart, OptionKind, Origin,
     PermissionRequest, Placement, Resolution, Speaker as Voice, Tokens, ToolCall, ToolCallId,
@@ -21,6 +23,7 @@ use missiond_store::executions;
 
 use super::facts;
 use super::run::{ObservationDraft, Run};
+use super::witness::Witness;
 use crate::context::Context;
 use crate::error::ExecutionError;
 
@@ -46,6 +49,7 @@ pub(super) struct Protocol {
     telling: Telling,
     /// The agent's own name of the conversation.
     conversation: Option<String>,
+    witness: Witness,
 }
 
 impl Protocol {
@@ -63,11 +67,22 @@ impl Protocol {
                 ..Telling::default()
             },
             conversation: None,
+            witness: Witness::new(),
         }
     }
 
     pub(super) fn conversation(&self) -> Option<&str> {
         self.conversation.as_deref()
+    }
+
+    /// Holds what was heard against the agent's own record.
+    pub(super) async fn question_witness(
+        &mut self,
+        context: &Context,
+        run: &Run,
+        record: Option<&TranscriptTail>,
+    ) -> Result<(), ExecutionError> {
+        self.witness.testify(context, run, record).await
     }
 
     /// Takes in what has come since.
@@ -103,7 +118,9 @@ impl Protocol {
         run: &Arc<Run>,
         events: &[TailedEvent],
     ) -> Result<(), ExecutionError> {
+        let now = Instant::now();
         for event in events {
+            self.witness.hear(&event.event, now);
             if let ControlEvent::SessionOpened(session) = &event.event {
                 let (id, conversation) = (run.id, session.id.clone());
                 self.conversation = Some(session.id.clone());

@@ -41,6 +41,7 @@ impl Executions {
                     let updated = run.journal().peek(|state| state.updated_at)?;
                     since = Some(since.map_or(updated, |since| since.min(updated)));
                     context.runs().insert(id, Arc::clone(&run));
+                    context.audited.began(id);
                     found.push((row, run, notices));
                 }
                 Ok(None) => {}
@@ -128,6 +129,7 @@ impl Executions {
             context.timeline.clone(),
             Arc::clone(&context.clock),
             context.supervisor.clone(),
+            context.audit.clone(),
         )?;
         Ok(Some((Arc::new(run), notices)))
     }

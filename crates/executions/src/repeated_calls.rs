@@ -57,6 +57,7 @@ mod tests {
                 call: "c".to_owned(),
                 tool: "Bash".to_owned(),
                 arguments,
+                subject: None,
             });
             repeated_calls.last().unwrap().1
         };

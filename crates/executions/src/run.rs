@@ -7,9 +7,11 @@
 
 use std::sync::Arc;
 
+use missiond_audit::AuditLog;
 use missiond_core::{
     BoardTaskId, CliEngine, Clock, DeliveryStatus, Event, ExecutionActivity, ExecutionAttention,
-    ExecutionId, ExecutionLifecycle, MessageId, PtyState, Seq, SlotId, Timestamp, TraceContext,
+    ExecutionId, ExecutionLifecycle, MessageId, Principal, PtyState, Seq, SlotId, Timestamp,
+    TraceContext,
 };
 use missiond_journal::catalogue::{SignalType, limits};
 use missiond_journal::record::{EffectStatus, OwnerEffect, OwnerEffectKind};
@@ -23,6 +25,7 @@ use missiond_timeline::Timeline;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, Notify};
 
+use super::audited;
 use super::repeated_calls::RepeatedCalls;
 use super::startup::Startup;
 use crate::error::ExecutionError;
@@ -72,6 +75,7 @@ pub struct Run {
     trace: TraceContext,
     clock: Arc<dyn Clock>,
     supervisor: Supervisor,
+    audit: AuditLog,
     /// What the timeline knows. Held while something is recorded and told, so
     /// that both ledgers have it in the same order.
     told: Mutex<Published>,
@@ -121,6 +125,7 @@ impl Run {
         timeline: Timeline,
         clock: Arc<dyn Clock>,
         supervisor: Supervisor,
+        audit: AuditLog,
     ) -> Result<(Self, UnboundedReceiver<Notice>), JournalError> {
         let (notices, received) = unbounded_channel();
         let id = journal.execution();
@@ -137,6 +142,7 @@ impl Run {
             timeline,
             clock,
             supervisor,
+            audit,
             told: Mutex::new(told),
             notices,
             message: Notify::new(),
@@ -176,6 +182,11 @@ impl Run {
                 Observed::Signal(signal) => Some(signal.kind()),
                 Observed::Fact(_) => None,
             };
+            let agent = Principal::Agent {
+                slot: run.slot,
+                execution: Some(run.id),
+            };
+            let used = audited::tool_use(&agent, run.trace(), &seen.observed);
             let new = NewObservation {
                 execution: run.id,
                 key: seen.key,
@@ -187,6 +198,11 @@ impl Run {
             let acknowledgement = run
                 .blocking(move |journal| journal.observe(at, new))
                 .await?;
+            if let Some(used) = used
+                && !matches!(acknowledgement.outcome, Outcome::Duplicate { .. })
+            {
+                run.audit.record_soon(used).await;
+            }
             if let Some(signal) = signal {
                 run.publish_signal(signal, &acknowledgement).await;
             }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use missiond_adapters::{
     AcpAgent, Adapter, Conversation, ConversationId, DetectError, Drive, Equipment, HookCommand,
-    Launch, LaunchPlan, McpServer, PermissionMode, PlanError, PlannedFile, ProgramSource,
-    StartupDialog, adapter, find_program, known_engines,
+    Launch, LaunchPlan, McpServer, ModelAccess, PermissionMode, PlanError, PlannedFile,
+    ProgramSource, StartupDialog, adapter, find_program, known_engines,
 };
 use missiond_api::EXECUTION_VARIABLE;
 use missiond_config::EnginesConfig;
@@ -26,13 +26,16 @@ use missiond_journal::{
     Journal, JournalHeader, MessageKey, NewMessage, OwnerEntity, OwnerRef, Text, Transport,
 };
 use missiond_runtime::blocking;
+use missiond_sandbox::{Place, Profile};
 use missiond_semantic::Size;
 use missiond_slots::{NewSlot, program_environment};
 use missiond_store::executions::{self, ExecutionRow};
+use missiond_store::run_surfaces;
 
 use super::follow::{self, Follow};
 use super::handoff::LaunchChoices;
 use super::run::Run;
+use super::surface::Beginning;
 use super::transcript::TranscriptCursor;
 use super::{ExecutionLookup, Executions, access, facts, startup};
 use crate::context::Context;
@@ -90,6 +93,8 @@ pub struct NewExecution {
     pub signals: Option<Transport>,
     /// The person says that this folder may be worked in.
     pub trust_folder: bool,
+    /// How thick the wall around it is.
+    pub sandbox: Profile,
     pub size: Size,
 }
 
@@ -106,9 +111,11 @@ struct Prepared {
     env: BTreeMap<String, String>,
     name: Option<SlotName>,
     size: Size,
+    sandbox: Option<Place>,
     dialogs: Vec<StartupDialog>,
     /// Where the transcript is read from, when it is not its beginning.
     transcript: Option<String>,
+    beginning: Beginning,
 }
 
 impl Executions {
@@ -127,8 +134,12 @@ impl Executions {
             }
         }
         let engines = self.context.config.borrow().engines.clone();
+        let new = self.context.with_model_access(new, &engines).await?;
         let prepared = self.context.prepare(new, &engines)?;
-        let header = prepared.header.clone();
+        let header = prepared
+            .header
+            .clone()
+            .with_audit(self.context.audited_at());
         let dialogs = prepared.dialogs.clone();
         let (journals, policy) = (
             Arc::clone(&self.context.journals),
@@ -143,10 +154,12 @@ impl Executions {
             self.context.timeline.clone(),
             Arc::clone(&self.context.clock),
             self.context.supervisor.clone(),
+            self.context.audit.clone(),
         )?;
         let run = Arc::new(run);
         // Before the program runs: nothing it does may be missed.
         self.context.runs().insert(run.id, Arc::clone(&run));
+        self.context.audited.began(run.id);
         match self.context.launch(&run, prepared, trace).await {
             Ok(row) => {
                 let context = Arc::clone(&self.context);
@@ -163,6 +176,42 @@ impl Executions {
 }
 
 impl Context {
+    /// Where the configuration wants it: the agent is to reach its model through this
+    /// daemon, with a token of its own instead of a key.
+    async fn with_model_access(
+        &self,
+        mut new: NewExecution,
+        engines: &EnginesConfig,
+    ) -> Result<NewExecution, ExecutionError> {
+        if !self.config.borrow().llm.is_for(&new.engine) {
+            return Ok(new);
+        }
+        let execution = match new.identity {
+            Identity::Given { execution, .. } => execution,
+            Identity::Fresh => {
+                let (execution, slot) = (ExecutionId::generate(), SlotId::generate());
+                new.identity = Identity::Given { execution, slot };
+                execution
+            }
+        };
+        let granted = self.llm.grant(execution).await;
+        let granted = granted.map_err(|error| ExecutionError::Invalid(error.to_string()))?;
+        let access = ModelAccess {
+            base_url: granted.base_url,
+            token: granted.token,
+        };
+        let Some(way) = adapter_of(&new.engine, engines).model_way(&access) else {
+            return Err(ExecutionError::Invalid(format!(
+                "{} cannot be told to reach its model through the daemon: take it out of \
+                 `llm.engines`",
+                new.engine
+            )));
+        };
+        new.args.extend(way.args);
+        new.env.extend(way.environment);
+        Ok(new)
+    }
+
     fn prepare(
         &self,
         new: NewExecution,
@@ -202,8 +251,10 @@ impl Context {
         let (program, extra) = program(&*adapter, controller, new.args, path, &new.cwd)?;
         let folder = self.launch_folder(id);
         let signals = new.signals.unwrap_or(match adapter.source() {
-            ProgramSource::Installed | ProgramSource::OwnBinary => Transport::McpTool,
-            ProgramSource::FirstArgument => Transport::Marker,
+            ProgramSource::Installed | ProgramSource::OwnBinary if adapter.takes_mcp_servers() => {
+                Transport::McpTool
+            }
+            _ => Transport::Marker,
         });
         let owner = owner(new.owner, &new.cwd);
         let offered = offered(owner.entity, &*adapter);
@@ -215,7 +266,7 @@ impl Context {
             controller,
             program,
             cwd: new.cwd.clone(),
-            environment,
+            environment: environment.clone(),
             folder: folder.clone(),
             model: new.model,
             permission: new.permission,
@@ -232,6 +283,19 @@ impl Context {
             extra,
         };
         let mut plan = adapter.plan(&launch)?;
+        let beginning = Beginning {
+            cwd: new.cwd.clone(),
+            own: launch.environment.get("HOME").map(PathBuf::from),
+            // Our own binary is the person's to upgrade while agents run.
+            program: match adapter.source() {
+                ProgramSource::OwnBinary => None,
+                _ => plan.argv.first().cloned(),
+            },
+            resumed: match &launch.conversation {
+                Conversation::Resume { id } => Some(id.clone()),
+                Conversation::New { .. } => None,
+            },
+        };
         let transcript = match &launch.conversation {
             Conversation::Resume { id } => {
                 TranscriptCursor::behind(&new.engine, &new.cwd, id, &launch.environment)
@@ -260,8 +324,12 @@ impl Context {
         let dialogs = choices.answered_dialogs(&*adapter);
         plan.files.push(startup::planned(&folder, &dialogs));
         plan.files.push(choices.planned(&folder));
+        let folders = (new.cwd.as_path(), folder.as_path());
+        let sandbox = self.place(new.sandbox, &new.engine, folders, &environment);
         Ok(Prepared {
+            sandbox,
             dialogs,
+            beginning,
             transcript: transcript.and_then(|place| place.written()),
             id,
             slot,
@@ -278,7 +346,7 @@ impl Context {
     }
 
     async fn launch(
-        &self,
+        self: &Arc<Self>,
         run: &Arc<Run>,
         prepared: Prepared,
         trace: TraceContext,
@@ -299,11 +367,13 @@ impl Context {
             ended_as: None,
         };
         let stored = row.clone();
+        let surface = self.first_surface(prepared.beginning).await?;
         let (told, execution, slot) = (prepared.preamble, run.id, run.slot);
         self.db
             .write(move |tx| {
                 Box::pin(async move {
                     executions::begin(tx, &stored).await?;
+                    run_surfaces::keep(tx, execution, &surface).await?;
                     match &told {
                         Some(told) => told.record(tx, execution, slot).await,
                         None => Ok(()),
@@ -345,6 +415,7 @@ impl Context {
             env: prepared.env.into_iter().chain(additions).collect(),
             size: prepared.size,
             control: plan_control,
+            sandbox: prepared.sandbox,
         };
         let open = self.slots.spawn(new, begun.child()).await?;
         let pid = open.record.program_pid;

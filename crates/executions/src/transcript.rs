@@ -172,6 +172,11 @@ impl Transcript {
         }
     }
 
+    /// Where it is read on, once it was found.
+    pub(super) fn tail(&self) -> Option<&TranscriptTail> {
+        self.place.as_ref().map(|place| &place.tail)
+    }
+
     /// What stands in it was told by other means: goes on behind it.
     pub(super) async fn skip_to_end(
         &mut self,

@@ -1,25 +1,71 @@
 //! Our own tables of commands: hostile ones, of which none is let through, and ordinary
-//! ones, of which nearly none needs a question under the starter policy.
+//! ones, of which nearly none needs a question and none is denied.
 
 use missiond_core::Timestamp;
 use missiond_guard::batch::{Answer, answer};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const HOSTILE: &str = include_str!("corpus/hostile.txt");
 const ORDINARY: &str = include_str!("corpus/ordinary.txt");
+const BY_CLASS: [(&str, &str); 6] = [
+    ("builtins", include_str!("corpus/builtins.txt")),
+    ("git", include_str!("corpus/git.txt")),
+    ("launchers", include_str!("corpus/launchers.txt")),
+    ("paths", include_str!("corpus/paths.txt")),
+    ("rules", include_str!("corpus/rules.txt")),
+    ("starter", include_str!("corpus/starter.txt")),
+];
+const UNDER_RULES: &str = include_str!("corpus/ordinary_rules.txt");
 
-/// Lines of the hostile table that the starter policy allows with reason: it allows
-/// reading, and what it runs there is harmless.
-const HARMLESS_THERE: [&str; 0] = [];
+/// One line of a table with the rules it stands under.
+struct Case<'t> {
+    rules: Value,
+    /// Whether it has to be denied, and not only not allowed.
+    denied: bool,
+    line: &'t str,
+}
 
-fn decided(rules: &[&str], command: &str) -> Answer {
+fn cases(table: &str) -> Vec<Case<'_>> {
+    let mut all = Vec::new();
+    let mut rules = json!([]);
+    let mut denied = false;
+    for line in table.lines() {
+        match line {
+            "" => {}
+            "deny" | "stop" | "allow" => denied = line == "deny",
+            _ if line.starts_with("# ") && !line.contains('⏎') => {}
+            _ => match line.strip_prefix("rules: ") {
+                Some("starter") => rules = json!("starter"),
+                Some(written) => rules = json!(written.split("; ").collect::<Vec<_>>()),
+                None => all.push(Case {
+                    rules: rules.clone(),
+                    denied,
+                    line,
+                }),
+            },
+        }
+    }
+    all
+}
+
+/// A command, or `@Tool argument`.
+fn decided(rules: &Value, line: &str) -> Answer {
+    let spelled = spelled_out(line);
+    let (tool, argument) = match spelled.strip_prefix('@') {
+        None => ("Bash", json!(spelled)),
+        Some(call) => {
+            let (tool, argument) = call.split_once(' ').expect("a tool and its argument");
+            let argument = serde_json::from_str(argument).unwrap_or_else(|_| json!(argument));
+            (tool, argument)
+        }
+    };
     let line = json!({
-        "id": command, "rules": rules, "tool": "Bash", "argument": command,
+        "id": line, "rules": rules, "tool": tool, "argument": argument,
         "cwd": "/home/u/project", "home": "/home/u",
     });
     let now: Timestamp = "2026-01-04T12:00:00Z".parse().expect("a time");
     let answer = answer(line.to_string().as_bytes(), now);
-    assert!(answer.understood, "{command}: {}", answer.reason);
+    assert!(answer.understood, "{line}: {}", answer.reason);
     answer
 }
 
@@ -29,32 +75,22 @@ fn spelled_out(line: &str) -> String {
         .replace('␣', "\u{a0}")
 }
 
+/// How many lines there are, and those that are let through.
+fn let_through(table: &str) -> (usize, Vec<String>) {
+    let cases = cases(table);
+    let count = cases.len();
+    let wrong = cases.into_iter().filter_map(|case| {
+        let answer = decided(&case.rules, case.line);
+        let verdict = answer.verdict.as_str();
+        (verdict == "allow" || (case.denied && verdict != "deny"))
+            .then(|| format!("{verdict}  {}   ({})", case.line, answer.reason))
+    });
+    (count, wrong.collect())
+}
+
 #[test]
 fn no_hostile_command_is_let_through() {
-    let mut rules: Vec<&str> = Vec::new();
-    let mut deny = false;
-    let (mut count, mut wrong) = (0, Vec::new());
-    for line in HOSTILE.lines() {
-        match line {
-            "" => continue,
-            "deny" | "stop" => {
-                deny = line == "deny";
-                continue;
-            }
-            _ if line.starts_with("# ") => continue,
-            _ => {}
-        }
-        if let Some(written) = line.strip_prefix("rules: ") {
-            rules = written.split("; ").collect();
-            continue;
-        }
-        count += 1;
-        let answer = decided(&rules, &spelled_out(line));
-        let verdict = answer.verdict.as_str();
-        if verdict == "allow" || (deny && verdict != "deny") {
-            wrong.push(format!("{verdict}  {line}   ({})", answer.reason));
-        }
-    }
+    let (count, wrong) = let_through(HOSTILE);
     assert!(count >= 500, "{count}");
     assert!(
         wrong.is_empty(),
@@ -65,50 +101,57 @@ fn no_hostile_command_is_let_through() {
 }
 
 #[test]
-fn ordinary_commands_need_no_question_under_the_starter_policy() {
-    let rules = missiond_guard::batch::starter_rules();
-    let (mut count, mut asked) = (0_u32, Vec::new());
-    for line in ORDINARY.lines().filter(|line| !line.is_empty()) {
-        count += 1;
-        let answer = decided(&rules, &spelled_out(line));
-        if answer.verdict.as_str() != "allow" {
-            asked.push(format!(
-                "{}  {line}   ({})",
-                answer.verdict.as_str(),
-                answer.reason
-            ));
-        }
+fn no_hostile_command_of_any_class_is_let_through() {
+    for (class, table) in BY_CLASS {
+        let (count, wrong) = let_through(table);
+        assert!(count >= 250, "{class}: {count}");
+        assert!(
+            wrong.is_empty(),
+            "{class}: {} of {count}:\n{}",
+            wrong.len(),
+            wrong.join("\n")
+        );
     }
-    assert!(count >= 200, "{count}");
-    println!("{} of {count} asked: {asked:#?}", asked.len());
-    let most = usize::try_from(count / 20).expect("small");
-    assert!(
-        asked.len() <= most,
-        "{} of {count}:\n{}",
-        asked.len(),
-        asked.join("\n")
-    );
+}
+
+/// Lines that are not allowed, and whether one of them is denied.
+fn asked(cases: &[Case<'_>]) -> (Vec<String>, bool) {
+    let mut denied = false;
+    let asked = cases.iter().filter_map(|case| {
+        let answer = decided(&case.rules, case.line);
+        let verdict = answer.verdict.as_str();
+        denied |= verdict == "deny";
+        (verdict != "allow").then(|| format!("{verdict}  {}   ({})", case.line, answer.reason))
+    });
+    (asked.collect(), denied)
+}
+
+#[test]
+fn ordinary_commands_need_no_question_under_the_starter_policy() {
+    let starter = format!("rules: starter\n{ORDINARY}");
+    for (table, least) in [(starter.as_str(), 200), (UNDER_RULES, 800)] {
+        let cases = cases(table);
+        assert!(cases.len() >= least, "{}", cases.len());
+        let (asked, denied) = asked(&cases);
+        println!("{} of {} asked: {asked:#?}", asked.len(), cases.len());
+        assert!(
+            asked.len() <= cases.len() / 20 && !denied,
+            "{} of {}:\n{}",
+            asked.len(),
+            cases.len(),
+            asked.join("\n")
+        );
+    }
 }
 
 #[test]
 fn no_hostile_command_is_let_through_by_the_starter_policy() {
-    let rules = missiond_guard::batch::starter_rules();
     let mut allowed = Vec::new();
-    let mut skip = false;
-    for line in HOSTILE
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with("# "))
-    {
-        if line.starts_with("rules: ") {
-            // What rules that deny are about may be harmless elsewhere.
-            skip = line.contains("deny rm");
-            continue;
-        }
-        if skip || matches!(line, "deny" | "stop") || HARMLESS_THERE.contains(&line) {
-            continue;
-        }
-        if decided(&rules, &spelled_out(line)).verdict.as_str() == "allow" {
-            allowed.push(line);
+    for case in cases(HOSTILE) {
+        // What rules that deny are about may be harmless elsewhere.
+        let about_deny = case.rules.to_string().contains("deny rm");
+        if !about_deny && decided(&json!("starter"), case.line).verdict.as_str() == "allow" {
+            allowed.push(case.line);
         }
     }
     assert!(allowed.is_empty(), "{}", allowed.join("\n"));

@@ -171,6 +171,20 @@ pub struct JournalHeader {
     /// What the records before this one were, if they were compacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compacted: Option<Compacted>,
+    /// Where the audit was when this journal was made, so that an older audit cannot be put
+    /// in its place unseen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<AuditedAt>,
+}
+
+/// A moment of the audit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AuditedAt {
+    /// How many records it had.
+    pub records: u64,
+    /// The hash of the head that says so.
+    pub hash: Digest,
 }
 
 impl JournalHeader {
@@ -193,12 +207,19 @@ impl JournalHeader {
             marker_key: None,
             signals: None,
             compacted: None,
+            audit: None,
         }
     }
 
     #[must_use]
     pub const fn with_marker_key(mut self, key: MarkerKeyHash) -> Self {
         self.marker_key = Some(key);
+        self
+    }
+
+    #[must_use]
+    pub fn with_audit(mut self, audit: Option<AuditedAt>) -> Self {
+        self.audit = audit;
         self
     }
 

@@ -2,11 +2,9 @@
 //! has none. A price is in dollars for a million tokens, so it is in millionths of a
 //! dollar for one.
 
-use missiond_config::{PriceConfig, UsageConfig};
+use missiond_config::{PriceConfig, UsageConfig, price_list};
 use missiond_core::Cost;
 use missiond_store::token_usage::{Tokens, Used};
-
-use crate::prices;
 
 /// A model whose name no transcript says.
 const NAMELESS: &str = "unknown";
@@ -64,7 +62,7 @@ pub fn join(sum: &mut Cost, cost: Cost) {
 #[must_use]
 pub fn price_of(config: &UsageConfig, model: &str) -> Option<PriceConfig> {
     let own = config.price_of(model).cloned();
-    own.or_else(|| prices::list().of(model).map(PriceConfig::from))
+    own.or_else(|| price_list().of(model).map(PriceConfig::from))
 }
 
 /// A millionth of a dollar more or less is nothing, and what is too much for the

@@ -6,4 +6,3 @@ pub mod code;
 pub mod conversations;
 pub mod cost;
 pub mod knowledge;
-pub mod prices;

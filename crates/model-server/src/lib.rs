@@ -55,6 +55,8 @@ pub struct Received {
     pub api: Api,
     pub purpose: Purpose,
     pub path: String,
+    /// What the request shows as its key, in whichever header.
+    pub key: Option<String>,
     pub body: Value,
 }
 

@@ -44,6 +44,7 @@ pub(crate) async fn serve(listener: std::net::TcpListener, script: Arc<Script>) 
 
 async fn answer(request: Request<Incoming>, script: &Script) -> Response<Body> {
     let path = request.uri().path().to_owned();
+    let key = shown_key(&request);
     if request.method() != Method::POST {
         return if path.ends_with("/models") {
             json_response(200, &json!({"object": "list", "data": [], "models": []}))
@@ -84,6 +85,7 @@ async fn answer(request: Request<Incoming>, script: &Script) -> Response<Body> {
             api,
             purpose,
             path: path.clone(),
+            key,
             body: body.clone(),
         });
         log.len()
@@ -96,6 +98,15 @@ async fn answer(request: Request<Incoming>, script: &Script) -> Response<Body> {
         return json_response(status, &error(api, status));
     }
     streamed(events(api, &reply.parts, &body, number))
+}
+
+fn shown_key(request: &Request<Incoming>) -> Option<String> {
+    let header = |name: &str| request.headers().get(name)?.to_str().ok();
+    let bearer = header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+    let key = bearer
+        .or_else(|| header("x-api-key"))
+        .or_else(|| header("x-goog-api-key"));
+    key.map(str::to_owned)
 }
 
 fn api_of(path: &str) -> Option<Api> {

@@ -142,6 +142,7 @@ impl From<semantic::Dialog> for Dialog {
             layout: match dialog.layout {
                 semantic::DialogLayout::List => "list",
                 semantic::DialogLayout::Buttons => "buttons",
+                semantic::DialogLayout::Letters => "letters",
             }
             .to_owned(),
         }

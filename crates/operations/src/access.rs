@@ -9,7 +9,10 @@ use missiond_api::operations::access::{
     AccessPage, AccessSummary, LoginLink, TokenCreate, TokenCreateParams, TokenCreated, TokenList,
     TokenRevoke, TokenRevokeParams, TokenRevoked, WebLogin,
 };
-use missiond_core::{ErrorCode, Event, TraceContext};
+use missiond_audit::Entry;
+use missiond_core::{
+    AccessKind, AuditKind, ErrorCode, Event, Principal, Scope, Scopes, TraceContext,
+};
 use missiond_store::http_access::Access;
 
 use crate::call::{Call, Operations};
@@ -47,7 +50,12 @@ async fn create(call: Call, params: TokenCreateParams) -> Result<TokenCreated, A
     let seconds = params.seconds.map(|seconds| seconds.to_u64());
     let lifetime = seconds.map(Duration::from_secs);
     let access = &call.daemon.http_access;
-    let (made, secret) = access.create_token(&params.name, lifetime).await?;
+    let scopes: Scopes = match params.scopes {
+        Some(scopes) => scopes.into_iter().collect(),
+        // The least that is of use.
+        None => Scopes::NONE.with(Scope::Read),
+    };
+    let (made, secret) = access.create_token(&params.name, scopes, lifetime).await?;
     tell_granted(&call.daemon, &made, call.trace).await;
     Ok(TokenCreated {
         access: summary(made),
@@ -70,6 +78,12 @@ async fn revoke(call: Call, params: TokenRevokeParams) -> Result<TokenRevoked, A
 
 /// Puts on the timeline that somebody is let in from now on.
 pub async fn tell_granted(daemon: &Daemon, access: &Access, trace: TraceContext) {
+    if access.kind == AccessKind::Session {
+        // A token is on record as the call that made it.
+        let entry = Entry::new(AuditKind::Call, &Principal::Person, "log in");
+        let entry = entry.about(&access.name).trace(trace);
+        daemon.audit.record_soon(entry).await;
+    }
     let granted = Event::AccessGranted {
         access: access.id,
         kind: access.kind,
@@ -105,6 +119,7 @@ fn summary(access: Access) -> AccessSummary {
         created_at: access.created_at,
         expires_at: access.expires_at,
         last_used_at: access.last_used_at,
+        scopes: access.scopes.iter().collect(),
     }
 }
 

@@ -17,10 +17,12 @@ use missiond_api::operations::attention::{
     QuestionList, QuestionListParams, QuestionPage, QuestionResult,
 };
 use missiond_api::operations::autopilot::AutopilotMode;
+use missiond_api::operations::policy::PolicyLayer;
 use missiond_attention::permissions::{Grant, GrantFor, KnownRule, RuleSource, path_base};
 use missiond_attention::questions::QuestionError;
 use missiond_core::{CliEngine, ExecutionId, Question, QuestionOrigin, Text};
 use missiond_guard::permissions::{Argument, Effect, Pattern, Request, Rule, Scope};
+use missiond_guard::policy::Layer;
 use missiond_store::autopilot;
 use missiond_store::board::live_attempts;
 use missiond_store::permissions;
@@ -219,6 +221,7 @@ async fn permission_add(
             slot: subject.slot,
             execution: subject.execution,
             task: subject.task,
+            by_sight: subject.by_sight,
         },
         expires_at: params
             .seconds
@@ -251,34 +254,14 @@ async fn permission_test(
     if params.tool.trim().is_empty() {
         return Err(ApiError::invalid_params("`tool` must name a tool"));
     }
-    let folder = params.folder.as_deref().unwrap_or("/");
-    let base = path_base(Path::new(folder));
-    let runs_commands = SHELL_TOOLS.contains(&params.tool.to_lowercase().as_str());
-    let request = Request {
-        tool: Some(params.tool),
-        server: params.server,
-        argument: params.argument.map(Text::into_string).map(|text| {
-            if runs_commands {
-                Argument::Command(text)
-            } else {
-                Argument::Text(text)
-            }
-        }),
-        paths: params
-            .path
-            .map(|path| base.absolute(&path))
-            .into_iter()
-            .collect(),
-        base,
-        slot_name: params.slot,
-        ..Request::from_engine(params.engine.unwrap_or(CliEngine::Claude))
-    };
+    let folder = Path::new(params.folder.as_deref().unwrap_or("/")).to_owned();
+    let request = request_of(params);
     let mut commands = match &request.argument {
         Some(Argument::Command(command)) => missiond_guard::permissions::command_parts(command),
         _ => Vec::new(),
     };
     commands.retain(|part| request.argument != Some(Argument::Command(part.clone())));
-    let rules = call.daemon.permissions.in_force().await;
+    let rules = call.daemon.permissions.in_force(&folder).await;
     let rules = rules.map_err(|error| of_question(&error))?;
     let verdict = rules.decide(&request);
     let part = |command: String| {
@@ -299,8 +282,36 @@ async fn permission_test(
         effect: effect(verdict.effect),
         rules: verdict.rules,
         reason: verdict.reason,
+        layer: verdict.layer.map(wire_layer),
+        change: verdict.change,
         parts,
     })
+}
+
+/// The request that a use of a tool would be.
+pub(super) fn request_of(params: PermissionTestParams) -> Request {
+    let folder = params.folder.as_deref().unwrap_or("/");
+    let base = path_base(Path::new(folder));
+    let runs_commands = SHELL_TOOLS.contains(&params.tool.to_lowercase().as_str());
+    Request {
+        tool: Some(params.tool),
+        server: params.server,
+        argument: params.argument.map(Text::into_string).map(|text| {
+            if runs_commands {
+                Argument::Command(text)
+            } else {
+                Argument::Text(text)
+            }
+        }),
+        paths: params
+            .path
+            .map(|path| base.absolute(&path))
+            .into_iter()
+            .collect(),
+        base,
+        slot_name: params.slot,
+        ..Request::from_engine(params.engine.unwrap_or(CliEngine::Claude))
+    }
 }
 
 fn shown(known: KnownRule, now: missiond_core::Timestamp) -> PermissionRule {
@@ -327,6 +338,7 @@ fn shown(known: KnownRule, now: missiond_core::Timestamp) -> PermissionRule {
             slot: rule.scope.slot,
             execution: rule.scope.execution,
             task: rule.scope.task,
+            by_sight: rule.scope.by_sight,
         },
         expires_at: rule.expires_at,
         uses_left: rule.uses_left,
@@ -337,11 +349,20 @@ fn shown(known: KnownRule, now: missiond_core::Timestamp) -> PermissionRule {
     }
 }
 
-const fn effect(effect: Effect) -> PermissionEffect {
+pub(super) const fn effect(effect: Effect) -> PermissionEffect {
     match effect {
         Effect::Allow => PermissionEffect::Allow,
         Effect::Ask => PermissionEffect::Ask,
         Effect::Deny => PermissionEffect::Deny,
+    }
+}
+
+pub(super) const fn wire_layer(layer: Layer) -> PolicyLayer {
+    match layer {
+        Layer::Shell => PolicyLayer::Shell,
+        Layer::Files => PolicyLayer::Files,
+        Layer::Network => PolicyLayer::Network,
+        Layer::Rest => PolicyLayer::Rest,
     }
 }
 
@@ -356,6 +377,7 @@ fn of_grant(grant: &GrantParams) -> Grant {
             GrantScope::Task => GrantFor::Task,
             GrantScope::Everywhere => GrantFor::Everywhere,
         },
+        by_sight: grant.by_sight,
     }
 }
 

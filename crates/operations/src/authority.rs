@@ -2,12 +2,13 @@
 //! whether the call is about its own. Asked by `Operations::call` for every operation and
 //! every transport, and by whatever does the same as an operation without being one.
 //!
-//! A refusal is told to the caller with who can, to the log, and to the timeline as an
-//! event that counts; one who goes on trying becomes an incident there.
+//! A refusal is told to the caller with who can, to the log, to the audit, and to the
+//! timeline as an event that counts; one who goes on trying becomes an incident there.
 
 use std::collections::HashMap;
 
 use missiond_api::{ApiError, Decision, OperationSpec, Own, Refusal};
+use missiond_audit::Entry;
 use missiond_core::{BoardTaskId, ErrorCode, Event, ExecutionId, Principal, SlotId, TraceContext};
 use parking_lot::Mutex;
 use serde::Deserialize;
@@ -68,17 +69,24 @@ impl Refusals {
     }
 
     /// Tells of a refusal, and gives it as the caller is told.
-    pub(crate) fn refuse(
+    pub(crate) async fn refuse(
         &self,
         daemon: &Daemon,
         operation: &str,
         principal: Principal,
+        params: Option<&RawValue>,
         refusal: Refusal,
     ) -> ApiError {
         let sentence = refusal.sentence(operation, &principal);
         let attempts = self.count(principal);
         tracing::warn!(operation, %principal, attempts, "operation refused");
         if attempts <= TOLD_EACH || attempts.is_power_of_two() {
+            let params = params.map_or("{}", RawValue::get);
+            let entry = Entry::refused(&principal, operation, params, attempts);
+            // Refused it is, whether or not that can be put on record.
+            if let Err(error) = daemon.audit.record(entry).await {
+                tracing::error!(%error, "refusal not on record");
+            }
             let refused = Event::AuthorityRefused {
                 principal: principal.to_string(),
                 slot: principal.slot(),

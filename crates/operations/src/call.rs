@@ -10,6 +10,7 @@ use crate::state::Daemon;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use missiond_api::{ApiError, CATALOGUE, Operation, OperationSpec};
+use missiond_audit::{AuditError, AuditedCall};
 use missiond_core::{ErrorCode, Event, KINDS, Principal, TraceContext, kind_spec, nearest_name};
 use missiond_store::StoreError;
 use missiond_timeline::TimelineError;
@@ -156,10 +157,12 @@ impl Operations {
         params: Option<&RawValue>,
     ) -> Result<(), ApiError> {
         let decided = authority::decide(&self.daemon, &self.started, spec, &principal, params);
-        decided.await.map_err(|refusal| {
-            let refusals = &self.refusals;
-            refusals.refuse(&self.daemon, spec.name, principal, refusal)
-        })
+        let Err(refusal) = decided.await else {
+            return Ok(());
+        };
+        let refusals = &self.refusals;
+        let refused = refusals.refuse(&self.daemon, spec.name, principal, params, refusal);
+        Err(refused.await)
     }
 
     /// Refuses whoever may not call this operation, for what does the same without
@@ -170,6 +173,19 @@ impl Operations {
         params: Option<&RawValue>,
     ) -> Result<(), ApiError> {
         self.check(&O::SPEC, principal, params).await
+    }
+
+    /// Refuses what a token has no scope for, where a model speaks that came in by it.
+    pub async fn check_token(
+        &self,
+        name: &str,
+        token: Principal,
+        params: Option<&RawValue>,
+    ) -> Result<(), ApiError> {
+        match self.handlers.get(name) {
+            Some(Declared { spec, .. }) => self.check(spec, token, params).await,
+            None => Err(unknown(name)),
+        }
     }
 
     /// Carries out an operation.
@@ -200,6 +216,10 @@ impl Operations {
         self.check(spec, principal, params.as_deref()).await?;
         let started = Instant::now();
         let trace = TraceContext::root();
+        let audit = &self.daemon.audit;
+        let text = params.as_deref().map_or("{}", RawValue::get);
+        let audited = AuditedCall::begin(audit, spec, &principal, text, trace);
+        let audited = audited.map_err(|error| of_audit(&error))?;
         let call = Call {
             daemon: Arc::clone(&self.daemon),
             principal,
@@ -239,6 +259,11 @@ impl Operations {
         };
 
         ending.error = result.as_ref().err().map(|error| error.code);
+        if let Some(audited) = audited {
+            let failure = result.as_ref().err().map(|error| error.message.as_str());
+            let recorded = audited.finish(failure).await;
+            recorded.map_err(|error| of_audit(&error))?;
+        }
         result
     }
 }
@@ -344,6 +369,10 @@ fn not_encoded(error: &serde_json::Error) -> ApiError {
 }
 
 pub(crate) fn of_store(error: &StoreError) -> ApiError {
+    ApiError::new(error.code(), error.to_string())
+}
+
+pub(crate) fn of_audit(error: &AuditError) -> ApiError {
     ApiError::new(error.code(), error.to_string())
 }
 

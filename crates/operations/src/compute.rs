@@ -26,6 +26,7 @@ use missiond_store::slots::{self, SlotFilter};
 use tokio::sync::oneshot;
 
 use crate::call::{Call, Operations, of_store};
+use crate::walls;
 
 // The sizes a caller may ask for are those a terminal can have.
 const _: () = assert!(
@@ -54,12 +55,14 @@ async fn spawn(call: Call, params: SlotSpawnParams) -> Result<SlotSummary, ApiEr
         columns: params.columns.to_u16(),
         rows: params.rows.to_u16(),
     };
+    let cwd = params.cwd.map(PathBuf::from);
     let new = NewSlot {
+        sandbox: walls::of_program(&call, cwd.as_deref())?,
         id: SlotId::generate(),
         argv: params.argv,
         engine: params.engine,
         name: params.name,
-        cwd: params.cwd.map(PathBuf::from),
+        cwd,
         env: params.env,
         size,
         control: None,

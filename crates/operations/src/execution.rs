@@ -21,6 +21,7 @@ use missiond_core::{
 use missiond_executions::{
     Accepted, Direction, ExecutionError, Identity, NewExecution, Owner, Part, Preamble, Shown,
 };
+use missiond_guard::injection::{Verdict, inspect};
 use missiond_journal::{ExecutionState, Record, Sequence, Transport, narrate};
 use missiond_rehearsal::{check_builtin, named_script};
 use missiond_slots::DEFAULT_SIZE;
@@ -28,6 +29,7 @@ use missiond_store::executions::ExecutionFilter;
 
 use crate::call::{Call, Operations};
 use crate::run_facts::{RunFacts, facts_of, failure, first_prompt, repository_name, tokens};
+use crate::walls;
 
 /// An answer is one frame; what a record says is in it once.
 const MOST_RECORD_BYTES: usize = 700_000;
@@ -47,6 +49,7 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
     check_permission(&call, params.permission)?;
     let cwd = PathBuf::from(params.cwd);
     check_script(&params.engine, &params.args, &cwd)?;
+    let sandbox = walls::of_agent(&call, &cwd)?;
     let preamble: Option<Arc<dyn Preamble>> = match &params.prompt {
         Some(prompt) if params.context && call.daemon.context.is_on() && cwd.is_dir() => {
             let wanted = BriefingRequest {
@@ -87,6 +90,7 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
             Signals::None => Transport::None,
         }),
         trust_folder: params.trust_folder,
+        sandbox,
         size: DEFAULT_SIZE,
     };
     let run = call.daemon.executions.start(new, call.trace).await;
@@ -243,6 +247,20 @@ async fn message(call: Call, params: ExecutionMessageParams) -> Result<MessageRe
         Principal::Person => params.from,
         other => other.execution(),
     };
+    if from.is_some() || call.principal.slot().is_some() {
+        let seen = inspect(&params.text);
+        if seen.verdict() == Verdict::Held {
+            return Err(ApiError::new(
+                ErrorCode::Forbidden,
+                format!(
+                    "this message reads like orders that turn an agent from its own, {} percent \
+                     sure: it {}; say it otherwise, or ask a person to send it",
+                    seen.score,
+                    seen.reasons()
+                ),
+            ));
+        }
+    }
     let accepted = executions
         .message(
             id,

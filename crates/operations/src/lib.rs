@@ -6,6 +6,7 @@ mod access;
 mod allowed;
 mod alternatives;
 mod attention;
+mod audit;
 mod authority;
 mod autopilot;
 mod availability;
@@ -23,8 +24,11 @@ mod engines;
 mod execution;
 pub mod http_access;
 mod knowledge;
+pub mod known_secrets;
+mod llm;
 mod observe;
 mod overview;
+mod policy;
 mod proposal;
 pub mod reload;
 mod repository;
@@ -38,7 +42,9 @@ pub mod state;
 mod system;
 pub mod toolhub;
 mod tools;
+mod trust;
 mod viewing;
+mod walls;
 mod worktree;
 
 pub use access::{tell_granted, tell_revoked};
@@ -62,6 +68,7 @@ pub fn operations(daemon: Daemon) -> Arc<Operations> {
     access::register(&mut operations);
     board::register(&mut operations);
     attention::register(&mut operations);
+    audit::register(&mut operations);
     autopilot::register(&mut operations);
     code::register(&mut operations);
     communication::register(&mut operations);
@@ -73,16 +80,19 @@ pub fn operations(daemon: Daemon) -> Arc<Operations> {
     engines::register(&mut operations);
     execution::register(&mut operations);
     knowledge::register(&mut operations);
+    llm::register(&mut operations);
     observe::register(&mut operations);
     proposal::register(&mut operations);
     repository::register(&mut operations);
     overview::register(&mut operations);
+    policy::register(&mut operations);
     review::register(&mut operations);
     screenshot::register(&mut operations);
     search::register(&mut operations);
     settings::register(&mut operations);
     system::register(&mut operations);
     tools::register(&mut operations);
+    trust::register(&mut operations);
     worktree::register(&mut operations);
     Arc::new(operations)
 }

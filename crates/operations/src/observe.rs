@@ -13,7 +13,7 @@ use missiond_api::operations::observe::{
 use missiond_config::UsageConfig;
 use missiond_core::{BoardTask, BoardTaskId, CliEngine, ErrorCode, Text, Timestamp};
 use missiond_log::reader::{self, From, LogFilter};
-use missiond_memory::{cost, prices};
+use missiond_memory::cost;
 use missiond_runtime::blocking;
 use missiond_store::conversations::usage::{self as of_conversations, ByModel, Spent};
 use missiond_store::stats_samples::{self, Sample, mean};
@@ -317,12 +317,16 @@ pub(crate) async fn of_tasks(
 
 /// Where the list prices come from.
 fn price_sources() -> Vec<PriceSource> {
-    let source = |source: &prices::PriceSource| PriceSource {
+    let source = |source: &missiond_config::PriceSource| PriceSource {
         vendor: source.vendor.clone(),
         as_of: source.as_of.clone(),
         page: source.page.clone(),
     };
-    prices::list().sources.iter().map(source).collect()
+    missiond_config::price_list()
+        .sources
+        .iter()
+        .map(source)
+        .collect()
 }
 
 fn of_task(of: UsedByTask, prices: &UsageConfig) -> TaskUsage {

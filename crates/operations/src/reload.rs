@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
+use missiond_audit::Entry;
 use missiond_config::{Config, ConfigError, Reload};
-use missiond_core::{Event, TraceContext};
+use missiond_core::{AuditKind, Event, TraceContext};
 
+use crate::known_secrets;
 use crate::state::Daemon;
 
 /// What a reload did.
@@ -50,7 +52,12 @@ pub(crate) async fn reload_config(
 ) -> Result<Reloaded, ConfigError> {
     let file = daemon.home.config_file();
     // A small local file; the blocking read is shorter than a thread hop.
-    let result = Config::load(&file);
+    let bytes = std::fs::read(&file).unwrap_or_default();
+    let result = Config::load(&file).and_then(|config| {
+        known_secrets::learn(&config)
+            .map_err(|why| ConfigError::unusable(&file, "secrets.files", why))?;
+        Ok(config)
+    });
     let event = match &result {
         Ok(new) => {
             let outcome = apply(daemon, new);
@@ -63,6 +70,14 @@ pub(crate) async fn reload_config(
             error: error.to_string(),
         },
     };
+    let entry = Entry::of_daemon(AuditKind::Configuration, "configuration", "reload");
+    let entry = match &event {
+        Event::ConfigReloaded { changed, .. } => entry.about(&changed.join(", ")),
+        _ => entry.outcome("refused"),
+    };
+    if let Err(error) = daemon.audit.record(entry.exact(&bytes).trace(trace)).await {
+        tracing::error!(%error, "configuration reload not on record");
+    }
     if let Err(error) = daemon.timeline.record(event.clone(), trace).await {
         tracing::warn!(%error, "configuration reload not recorded on timeline");
     }

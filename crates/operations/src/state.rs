@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use missiond_api::Home;
+use missiond_audit::AuditLog;
 use missiond_autopilot::board::Board;
 use missiond_config::Config;
 use missiond_core::{Clock, DaemonId, Timestamp};
@@ -31,6 +32,7 @@ pub struct DaemonState {
     pub db_url: DbUrl,
     pub db: MissionDb,
     pub timeline: Timeline,
+    pub audit: AuditLog,
     pub board: Arc<Board>,
     pub code: Arc<missiond_memory::code::CodeMaps>,
     pub knowledge: missiond_memory::knowledge::Knowledge,
@@ -41,7 +43,9 @@ pub struct DaemonState {
     pub questions: Arc<missiond_attention::questions::Questions>,
     pub permissions: Arc<missiond_attention::permissions::Permissions>,
     pub notifications: Arc<missiond_attention::notifications::Notifications>,
+    pub network: Arc<missiond_attention::network::Network>,
     pub autopilot: Arc<missiond_autopilot::Autopilot>,
+    pub llm: Arc<missiond_llm::Llm>,
     pub toolhub: Arc<crate::toolhub::Toolhub>,
     pub http_access: crate::http_access::HttpAccess,
     pub settings: crate::settings::Settings,

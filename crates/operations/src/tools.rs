@@ -17,7 +17,7 @@ use missiond_timeline::Timeline;
 use missiond_toolhub::{Progress, ServerEntry, ServerName, progress_channel};
 
 use crate::call::{Call, Operations};
-use crate::{settings, toolhub};
+use crate::{settings, toolhub, trust};
 
 /// What is left of the time of a request for the answer to be said: the hub
 /// then says itself that time ran out, and takes back what it asked.
@@ -50,6 +50,7 @@ async fn add_server(call: Call, params: McpServerAddParams) -> Result<McpServerC
         ..ServerEntry::default()
     };
     let change = settings::change_servers(&call, name, Some(entry)).await?;
+    trust::note_server(&call, &params.name, "registered").await?;
     Ok(McpServerChanged { change })
 }
 
@@ -93,12 +94,16 @@ async fn prompt_get(
 }
 
 async fn pin(call: Call, params: McpPinParams) -> Result<McpPinResult, ApiError> {
-    toolhub::pin(&call.daemon.toolhub.hub, params, limit(&call)).await
+    let server = params.server.clone();
+    let pinned = toolhub::pin(&call.daemon.toolhub.hub, params, limit(&call)).await?;
+    trust::note_server(&call, &server, "accepted").await?;
+    Ok(pinned)
 }
 
 async fn call_tool(call: Call, params: McpToolCallParams) -> Result<McpToolCallResult, ApiError> {
     let named = params.tool.clone();
     let (server, tool) = named.split_once("__").unwrap_or(("", &named));
+    trust::admit(&call, server, tool).await?;
     let mut record = Record {
         timeline: call.daemon.timeline.clone(),
         trace: call.trace.child(),
@@ -140,7 +145,31 @@ async fn call_tool(call: Call, params: McpToolCallParams) -> Result<McpToolCallR
         Err(_) => "failed",
     };
     record.error = result.as_ref().err().map(|error| error.code);
-    result
+    // What the caller got wrong says nothing about the tool.
+    let counts = match &result {
+        Ok(result) => Some(!result.is_error),
+        Err(error) => matches!(
+            error.code,
+            ErrorCode::Timeout | ErrorCode::Upstream | ErrorCode::TooLarge
+        )
+        .then_some(false),
+    };
+    if let Some(answered) = counts {
+        trust::called(&call.daemon, server, tool, answered);
+    }
+    let mut result = result?;
+    if !call.principal.is_person()
+        && let Some((verdict, score)) = toolhub::screen(&mut result)
+    {
+        tracing::warn!(
+            server,
+            tool,
+            score,
+            verdict = verdict.as_str(),
+            "answer of a tool tries to command"
+        );
+    }
+    Ok(result)
 }
 
 /// The event of one call. It is recorded when the call is over, also when its

@@ -26,6 +26,12 @@ pub enum Child {
     /// A check or a step of setting up: nobody looks at a terminal, and no tool
     /// may think so and draw progress into what is kept as evidence.
     Command,
+    /// A git of the daemon's. It is the person's by its settings and their name, and has
+    /// no keys.
+    Git,
+    /// A git that goes to a remote, which it does as the person: with the agent of their
+    /// keys and whatever their helper for passwords needs.
+    GitRemote,
     /// GitHub's command line, which acts as the person: it alone is passed their login,
     /// by whatever way they gave it, and nothing is asked or drawn.
     GitHub,
@@ -101,12 +107,65 @@ const GITHUB: [&str; 8] = [
     "XDG_RUNTIME_DIR",
 ];
 
+/// Variables of git that say who somebody is or where their settings are; any other
+/// would point a call at another repository than the one it names.
+const GIT: [&str; 10] = [
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+];
+
+/// The same, and how a remote is reached.
+const GIT_REMOTE: [&str; 21] = [
+    "DBUS_SESSION_BUS_ADDRESS",
+    "GH_CONFIG_DIR",
+    "GH_ENTERPRISE_TOKEN",
+    "GH_HOST",
+    "GH_TOKEN",
+    "GITHUB_ENTERPRISE_TOKEN",
+    "GITHUB_TOKEN",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+    "SSH_AUTH_SOCK",
+    "XDG_RUNTIME_DIR",
+];
+
+/// Nothing is asked, and no editor is opened.
+const GIT_FIXED: [(&str, &str); 7] = [
+    ("GIT_ASKPASS", ""),
+    ("GIT_EDITOR", "true"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_SEQUENCE_EDITOR", "true"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("LC_ALL", "C"),
+];
+
 impl Child {
     /// What this kind is passed on beside the list.
     const fn additions(self) -> &'static [&'static str] {
         match self {
             Self::ToolServer => &["XDG_RUNTIME_DIR"],
             Self::GitHub => &GITHUB,
+            Self::Git => &GIT,
+            Self::GitRemote => &GIT_REMOTE,
             Self::Agent | Self::Command => &[],
         }
     }
@@ -116,6 +175,7 @@ impl Child {
         match self {
             Self::Agent => &[("COLORTERM", "truecolor"), ("TERM", "xterm-256color")],
             Self::ToolServer => &[],
+            Self::Git | Self::GitRemote => &GIT_FIXED,
             Self::Command => &[("TERM", "dumb")],
             Self::GitHub => &[
                 ("GH_NO_UPDATE_NOTIFIER", "1"),
@@ -136,7 +196,7 @@ impl Child {
         is_listed
             || name.as_bytes().starts_with(b"LC_")
             || is_in(self.additions())
-            || (is_in(&PROXIES) && !has_password(value))
+            || (is_in(&PROXIES) && (self == Self::GitRemote || !has_password(value)))
     }
 }
 

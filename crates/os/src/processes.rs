@@ -44,6 +44,14 @@ impl Process {
         !matches!(self.state, 'Z' | 'X')
     }
 
+    /// A word of its command line, as it is now; the first is its name.
+    #[must_use]
+    pub fn argument(&self, index: usize) -> Option<Vec<u8>> {
+        let line = std::fs::read(format!("/proc/{}/cmdline", self.pid)).ok()?;
+        let word = line.split(|byte| *byte == 0).nth(index)?;
+        Some(word.to_owned())
+    }
+
     /// Whether its environment, as it was when the program began, has this
     /// `NAME=value`. Nothing is known of a process of another user.
     #[must_use]
@@ -231,6 +239,28 @@ pub fn is_same_process(pid: u32, start: Option<u64>) -> bool {
         Some(start) => process_start(pid) == Some(start),
         None => process_exists(pid),
     }
+}
+
+/// Whether a process holds the lock on a file (`flock`); no where the system does not tell.
+#[must_use]
+pub fn holds_lock(pid: u32, file: &std::path::Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(found) = std::fs::metadata(file) else {
+        return false;
+    };
+    let Ok(locks) = std::fs::read_to_string("/proc/locks") else {
+        return false;
+    };
+    // `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`
+    locks.lines().any(|line| {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        let is_lock = words.next() == Some("FLOCK");
+        let holder = words.nth(2).and_then(|word| word.parse().ok());
+        let inode = words
+            .next()
+            .and_then(|word| word.rsplit(':').next()?.parse().ok());
+        is_lock && holder == Some(pid) && inode == Some(found.ino())
+    })
 }
 
 /// How much memory of this process is in RAM; nothing where the system does not tell.

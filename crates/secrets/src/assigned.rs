@@ -5,7 +5,7 @@
 
 use crate::form::{Piece, pieces_from};
 use crate::value::{
-    contains, describes, entropy, is_expression, is_placeholder, is_random, is_words,
+    contains, describes, entropy, is_camel, is_expression, is_placeholder, is_random, is_words,
 };
 use crate::view::View;
 
@@ -45,6 +45,8 @@ enum Manner {
     Argument,
     /// `name("value")`, `("name", "value")`, `IDENTIFIED BY 'value'`.
     Call,
+    /// `the name is value`.
+    Prose,
 }
 
 /// A value's end, or from where on more has to arrive before it is known.
@@ -53,6 +55,30 @@ pub(crate) enum Reading {
     Nothing,
     Value(Value),
 }
+
+/// Names in which the telling part means something else.
+const OTHER_KEYS: [&[u8]; 20] = [
+    b"websocket",
+    b"idempotency",
+    b"cache_key",
+    b"cache-key",
+    b"cachekey",
+    b"public_key",
+    b"public-key",
+    b"publickey",
+    b"primary_key",
+    b"foreign_key",
+    b"partition_key",
+    b"routing_key",
+    b"sort_key",
+    b"object_key",
+    b"dedup_key",
+    b"row_key",
+    b"publishable",
+    b"key_id",
+    b"tokenizer",
+    b"sitekey",
+];
 
 /// The value of the name whose telling part stands at `start..end`. What is read so far
 /// is written to `reached`: nothing before it belongs to a value.
@@ -70,7 +96,8 @@ pub(crate) fn value_of(
         return Reading::Nothing;
     }
     let name_start = view.run_back(start, 48, word);
-    if contains(&view.text[name_start..name_end], b"websocket") {
+    let name = &view.text[name_start..name_end];
+    if OTHER_KEYS.iter().any(|other| contains(name, other)) {
         return Reading::Nothing;
     }
     *reached = name_end;
@@ -86,7 +113,7 @@ pub(crate) fn value_of(
 
 /// Whether a name that goes on like this still names a secret.
 fn may_follow(name: &[u8], rest: &[u8]) -> bool {
-    const OTHER: [&[u8]; 36] = [
+    const OTHER: [&[u8]; 42] = [
         b"file",
         b"path",
         b"url",
@@ -123,6 +150,12 @@ fn may_follow(name: &[u8], rest: &[u8]) -> bool {
         b"size",
         b"at",
         b"status",
+        b"arg",
+        b"encryption",
+        b"mask",
+        b"mgr",
+        b"manager",
+        b"access_mask",
     ];
     let Some(&first) = rest.first() else {
         return true;
@@ -165,7 +198,7 @@ fn separator(
     family: Family,
 ) -> Option<(usize, Manner)> {
     let option = view.text[name_start..name_end].starts_with(b"-");
-    let mut at = name_end;
+    let mut at = view.colours(name_end);
     while view.at(at) == Some(b'\\')
         && view
             .at(at + 1)
@@ -182,6 +215,9 @@ fn separator(
     }
     let after = view.run(at, 24, blank);
     let next = view.at(after)?;
+    if let Some(value) = value_beside(view, after, closed) {
+        return Some((value, Manner::Assigned));
+    }
     match next {
         b'=' | b':' => {
             let mut end = after + 1;
@@ -194,9 +230,12 @@ fn separator(
             if next == b':' && view.at(end) == Some(b':') {
                 return None;
             }
-            let from = view.run(end, 24, blank);
-            let environment = next == b'=' && at == after && from == end && !closed;
-            let manner = if environment {
+            let from = view.colours(view.run(view.colours(end), 24, blank));
+            let environment =
+                next == b'=' && at == after && !view.at(end).is_some_and(blank) && !closed;
+            let manner = if option && next == b'=' {
+                Manner::Argument
+            } else if environment {
                 Manner::Environment
             } else {
                 Manner::Assigned
@@ -222,12 +261,80 @@ fn separator(
                 .then_some((from, Manner::Call))
         }
         _ if after > at && !closed && option => Some((after, Manner::Argument)),
+        _ if after > at && !closed && is_set(view, name_start, after) => {
+            Some((after, Manner::Argument))
+        }
+        _ if after > at
+            && !closed
+            && contains(&view.text[name_start..name_end], b"requirepass") =>
+        {
+            Some((after, Manner::Argument))
+        }
+        b'f' if after > at && family == Family::Password && view.starts_with(after, b"for ") => {
+            let whom = view.run(after + 4, 64, |byte| {
+                byte.is_ascii_graphic() && byte != b':'
+            });
+            (view.at(whom) == Some(b':')).then(|| (view.run(whom + 1, 4, blank), Manner::Prose))
+        }
+        b'i' | b'I' if after > at && !closed && view.starts_with_ignoring_case(after, b"is ") => {
+            Some((view.run(after + 3, 4, blank), Manner::Prose))
+        }
+        _ if after > at
+            && !closed
+            && let Some(value) = typed(view, after) =>
+        {
+            Some((value, Manner::Assigned))
+        }
         b'\'' if after > at && !closed && family == Family::Password => Some((after, Manner::Call)),
         _ if after > at && !closed && family == Family::Password && in_netrc(view, name_start) => {
             Some((after, Manner::Argument))
         }
         _ => None,
     }
+}
+
+/// `npm config set NAME value`, `aws configure set NAME value`.
+fn is_set(view: &View<'_>, name_start: usize, value: usize) -> bool {
+    if view.run(value, 8, |byte| byte.is_ascii_graphic()) < value + 8 {
+        return false;
+    }
+    let back = view.run_back(name_start, 64, |byte| byte != b'\n' && byte != b';');
+    let before = &view.text[back..name_start];
+    contains(before, b"config") && contains(before, b" set ")
+}
+
+/// `name Type = "value"`: where the value begins.
+fn typed(view: &View<'_>, from: usize) -> Option<usize> {
+    let of_type =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'*' | b'[' | b']' | b'.');
+    let end = view.run(from, 24, of_type);
+    let equals = view.run(end, 4, blank);
+    if end == from || view.at(equals) != Some(b'=') {
+        return None;
+    }
+    let value = view.run(equals + 1, 4, blank);
+    view.at(value).is_some_and(quote).then_some(value)
+}
+
+/// `- name: NAME` with `value: …` in the next line, `key="NAME" value="…"`.
+fn value_beside(view: &View<'_>, after: usize, closed: bool) -> Option<usize> {
+    let mut at = after;
+    if matches!(view.at(at), Some(b'\n' | b'\r')) {
+        at = view.run(at, 40, |byte| blank(byte) || byte == b'\n' || byte == b'\r');
+    } else if !closed {
+        return None;
+    }
+    if !view.starts_with_ignoring_case(at, b"value") {
+        return None;
+    }
+    let sign = view.run(at + 5, 2, blank);
+    if !matches!(view.at(sign), Some(b':' | b'=')) {
+        return None;
+    }
+    let value = view.run(sign + 1, 8, blank);
+    view.at(value)
+        .is_some_and(|byte| !matches!(byte, b'\n' | b'\r'))
+        .then_some(value)
 }
 
 /// `name: Type = "value"`: where the value begins.
@@ -357,12 +464,18 @@ impl Value {
         if is_placeholder(value) || value.len() > 512 && family == Family::Password {
             return false;
         }
-        if !self.quoted && is_expression(value, next) {
-            return false;
-        }
         let capitals = view.text[name.0..name.1]
             .iter()
             .all(|byte| !byte.is_ascii_lowercase());
+        // In a shell's variable there are no expressions.
+        let shell = self.manner == Manner::Environment && capitals && next != Some(b'(');
+        if !self.quoted && !shell && is_expression(value, next) {
+            return false;
+        }
+        if self.manner == Manner::Prose {
+            let digit = value.iter().any(u8::is_ascii_digit);
+            return value.len() >= 8 && digit && is_token(value) && !value.starts_with(b"/");
+        }
         match family {
             Family::Password => self.is_password(value, capitals),
             Family::Passphrase => {
@@ -388,6 +501,13 @@ impl Value {
     }
 
     fn is_password(self, value: &[u8], capitals: bool) -> bool {
+        let foreign = value.iter().filter(|byte| **byte >= 0x80).count();
+        // A sentence, and what a test or a macro passes on.
+        if foreign * 2 > value.len()
+            || self.manner == Manner::Call && (is_words(value) || value.contains(&b'/'))
+        {
+            return false;
+        }
         if value.len() < 6
             || value.contains(&b' ')
                 && !(self.quoted
@@ -404,6 +524,9 @@ impl Value {
         });
         if letters {
             let one_word = value.iter().all(u8::is_ascii_alphabetic);
+            if one_word && value.len() >= 10 && is_random(value) && !is_camel(value) {
+                return true;
+            }
             let meant = self.quoted && !self.code && self.manner != Manner::Call
                 || matches!(self.manner, Manner::Argument)
                 || self.manner == Manner::Environment && capitals;
@@ -425,6 +548,19 @@ impl Value {
     }
 }
 
+/// A number of a program, with what says its type.
+fn is_number(value: &[u8]) -> bool {
+    let end = value
+        .iter()
+        .position(|byte| !matches!(byte, b'0'..=b'9' | b'_' | b'.'))
+        .unwrap_or(value.len());
+    let types: [&[u8]; 14] = [
+        b"u8", b"u16", b"u32", b"u64", b"u128", b"usize", b"i8", b"i16", b"i32", b"i64", b"isize",
+        b"f32", b"f64", b"L",
+    ];
+    end > 0 && types.contains(&&value[end..])
+}
+
 fn has_digit_or_sign(value: &[u8]) -> bool {
     value
         .iter()
@@ -433,7 +569,7 @@ fn has_digit_or_sign(value: &[u8]) -> bool {
 
 fn is_token(value: &[u8]) -> bool {
     let opaque = value.iter().all(|byte| byte.is_ascii_graphic());
-    if value.len() < 8 || !opaque || !is_random(value) || is_words(value) {
+    if value.len() < 8 || !opaque || !is_random(value) || is_words(value) || is_number(value) {
         return false;
     }
     if value

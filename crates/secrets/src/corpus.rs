@@ -67,8 +67,7 @@ pub fn samples(seed: u64, secrets: usize) -> Vec<Sample> {
         samples.push(if number % 3 == 2 {
             common(&mut random)
         } else {
-            let kind = formed[number / 3 * 2 % formed.len()
-                + number % 3 % 2 * usize::from(formed.len() > 1) % 2];
+            let kind = formed[(number / 3 * 2 + number % 3) % formed.len()];
             of_kind(kind, &mut random)
         });
         for _ in 0..4 {

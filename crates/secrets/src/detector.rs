@@ -126,17 +126,26 @@ impl Detector {
         CURRENT.read().clone()
     }
 
-    /// From now on this process knows these values too.
-    pub fn learn<V: AsRef<[u8]>>(values: impl IntoIterator<Item = V>) {
+    /// From now on this process knows these values too. False when there are more than
+    /// [`MOST_KNOWN`](crate::MOST_KNOWN), of which it knows the first.
+    pub fn learn<V: AsRef<[u8]>>(values: impl IntoIterator<Item = V>) -> bool {
         let mut current = CURRENT.write();
         let mut known = current.known.clone();
         let before = known.len();
+        let mut all = true;
         for value in values {
-            known.add(value.as_ref());
+            all &= known.add(value.as_ref());
         }
         if known.len() > before {
             *current = Arc::new(Self::new(known));
         }
+        all
+    }
+
+    /// The values this process knows, for another process that masks for it.
+    #[must_use]
+    pub fn learned() -> Vec<Vec<u8>> {
+        Self::current().known.values().to_vec()
     }
 
     /// Every secret of a whole text, in order and without overlap.
@@ -145,6 +154,16 @@ impl Detector {
         let mut scan = Scan::new(self);
         scan.advance(self, text, true);
         scan.findings
+    }
+
+    /// The same for what a terminal shows: its colours and moved cursors are not part of the
+    /// text. Places are those of the bytes that were given.
+    #[must_use]
+    pub fn scan_terminal(&self, text: &[u8]) -> Vec<Finding> {
+        if memchr::memchr(0x1b, text).is_none() {
+            return self.scan(text);
+        }
+        crate::stream::shown(text).findings(self)
     }
 
     pub(crate) fn known(&self) -> &Known {
@@ -165,6 +184,9 @@ pub(crate) struct Scan {
     pub(crate) findings: Vec<Finding>,
     /// Everything before is decided, and nothing may begin there.
     decided: usize,
+    /// The end of the last block of a key: what is found within says nothing more,
+    /// whether it arrived with the block or later.
+    block: usize,
     open: Option<Open>,
 }
 
@@ -195,6 +217,7 @@ impl Scan {
             reached: 0,
             findings: Vec::new(),
             decided: 0,
+            block: 0,
             open: None,
         }
     }
@@ -251,6 +274,7 @@ impl Scan {
         self.scanned -= bytes;
         self.reached = self.reached.saturating_sub(bytes);
         self.decided = self.decided.saturating_sub(bytes);
+        self.block = self.block.saturating_sub(bytes);
         for waiting in &mut self.waiting {
             waiting.0 = waiting.0.saturating_sub(bytes);
         }
@@ -273,7 +297,7 @@ impl Scan {
         complete: bool,
     ) -> bool {
         self.extend(text, complete);
-        if self.open.is_some() {
+        if self.open.is_some() || end <= self.block {
             return true;
         }
         let (length, triggers) = &detector.triggers[literal];
@@ -400,6 +424,7 @@ impl Scan {
             Open::Block(left) => {
                 let (end, closed) = block(text, from, left, complete);
                 last.end = end;
+                self.block = end;
                 self.open = (!closed).then_some(Open::Block(left - (end - from)));
             }
         }
@@ -492,6 +517,13 @@ fn look(
             if end - start <= 4 && !stands_alone(view, start) {
                 return None;
             }
+            // Two letters are a name only if they are all of it.
+            let inside = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+            if end - start <= 2
+                && (view.before(start).is_some_and(inside) || view.at(end).is_some_and(inside))
+            {
+                return None;
+            }
             let Reading::Value(value) = value_of(view, start, end, family, reached) else {
                 return None;
             };
@@ -529,6 +561,14 @@ fn look(
 
 /// Whether a short name begins a word: `pass`, `dbPass`, and not `bypass`.
 fn stands_alone(view: &View<'_>, start: usize) -> bool {
+    // Behind the colours of a terminal.
+    if view.before(start) == Some(b'm') {
+        let number = |byte: u8| byte.is_ascii_digit() || byte == b';';
+        let begin = view.run_back(start - 1, 24, number);
+        if view.before(begin) == Some(b'[') {
+            return true;
+        }
+    }
     match view.before(start) {
         Some(before) if before.is_ascii_alphabetic() && view.text[start].is_ascii_alphabetic() => {
             view.text[start].is_ascii_uppercase() && before.is_ascii_lowercase()

@@ -49,7 +49,7 @@ impl Class {
             Self::Base64 => byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='),
             Self::Token => {
                 byte.is_ascii_alphanumeric()
-                    || matches!(byte, b'_' | b'-' | b'.' | b'=' | b'+' | b':' | b'%')
+                    || matches!(byte, b'_' | b'-' | b'.' | b'=' | b'+' | b':' | b'%' | b'~')
             }
             Self::Crypt => byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'/'),
         }
@@ -125,6 +125,15 @@ impl Form {
         let start = match &self.leading {
             Some(run) => {
                 let most = run.most.unwrap_or(run.least);
+                // Most literals have no such run before them, and three bytes tell.
+                let probes = [1, run.least / 2, run.least];
+                let has = |back: usize| {
+                    let byte = literal.checked_sub(back.max(1)).map(|at| view.text[at]);
+                    byte.is_some_and(|byte| run.class.has(byte))
+                };
+                if !probes.into_iter().all(has) {
+                    return None;
+                }
                 let start = view.run_back(literal, most + 1, |byte| run.class.has(byte));
                 let length = literal - start;
                 (length >= run.least && length <= most).then_some(start)?
@@ -145,7 +154,9 @@ impl Form {
         }
         let variable = if self.leading.is_some() { start } else { end };
         let found = &view.text[variable..last];
-        (is_random(found) && !is_words(found)).then_some(Fit {
+        let capitals = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+        let words = is_words(found) && !found.iter().all(capitals);
+        (is_random(found) && !words).then_some(Fit {
             start,
             end: last,
             goes_on,
@@ -157,8 +168,16 @@ impl Form {
     }
 }
 
-/// Whether what stands before is the letter of an escape, as in `\nghp_…`.
+/// Whether what stands before is the letter of an escape, as in `\nghp_…`, or the end of a
+/// terminal's, as in `ESC[33mghp_…`.
 fn escaped(view: &View<'_>, at: usize) -> bool {
+    if view.before(at) == Some(b'm') {
+        let number = |byte: u8| byte.is_ascii_digit() || byte == b';';
+        let begin = view.run_back(at - 1, 24, number);
+        if view.before(begin) == Some(b'[') {
+            return true;
+        }
+    }
     view.before(at)
         .is_some_and(|byte| matches!(byte, b'n' | b't' | b'r'))
         && view.before(at - 1) == Some(b'\\')

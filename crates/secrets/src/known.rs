@@ -6,6 +6,10 @@
 pub const SHORTEST_KNOWN: usize = 6;
 const LONGEST: usize = 512;
 
+/// How many values are looked for: each makes the automaton larger, in every process that
+/// masks.
+pub const MOST_KNOWN: usize = 256;
+
 /// A set of values with their forms.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Known {
@@ -23,14 +27,17 @@ impl std::fmt::Debug for Known {
 
 impl Known {
     /// Adds a value; one that is shorter than [`SHORTEST_KNOWN`], or of one character, is
-    /// left out. Of a very long one its beginning is looked for.
-    pub fn add(&mut self, value: &[u8]) {
+    /// left out. Of a very long one its beginning is looked for. False when there is no room.
+    pub fn add(&mut self, value: &[u8]) -> bool {
         let value = value.trim_ascii();
         let value = &value[..value.len().min(LONGEST)];
         let uniform = value.iter().all(|byte| Some(byte) == value.first());
         if value.len() < SHORTEST_KNOWN || uniform || self.values.iter().any(|known| known == value)
         {
-            return;
+            return true;
+        }
+        if self.values.len() >= MOST_KNOWN {
+            return false;
         }
         self.values.push(value.to_vec());
         for form in forms(value) {
@@ -38,6 +45,11 @@ impl Known {
                 self.forms.push(form);
             }
         }
+        true
+    }
+
+    pub(crate) fn values(&self) -> &[Vec<u8>] {
+        &self.values
     }
 
     /// How many values are known.

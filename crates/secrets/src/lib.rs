@@ -27,7 +27,7 @@ mod view;
 pub use detector::{Detector, Finding};
 pub use json::{Names, mask_json, mask_value, mask_written};
 pub use kinds::{Kind, kinds};
-pub use known::{Known, SHORTEST_KNOWN};
+pub use known::{Known, MOST_KNOWN, SHORTEST_KNOWN};
 pub use masked::{Masked, mask, mask_bytes, mask_within};
 pub use stream::StreamMask;
 

@@ -17,6 +17,12 @@ pub(crate) enum Place {
     PasswordOption,
     PgPass,
     Sql,
+    CookieOption,
+    KeyOption,
+    PassPhrase,
+    NetUse,
+    Htpasswd,
+    Echo,
 }
 
 /// What was found at a place.
@@ -32,7 +38,7 @@ pub(crate) struct Spot {
 }
 
 impl Place {
-    pub(crate) const LITERALS: [(&'static str, Self); 17] = [
+    pub(crate) const LITERALS: [(&'static str, Self); 27] = [
         ("://", Self::Url),
         ("-----begin ", Self::PrivateKey),
         ("authorization", Self::Authorization),
@@ -50,6 +56,16 @@ impl Place {
         (":6432:", Self::PgPass),
         (":*:", Self::PgPass),
         ("identified by ", Self::Sql),
+        (" -b ", Self::CookieOption),
+        (" --cookie ", Self::CookieOption),
+        (" -a ", Self::KeyOption),
+        (" -k ", Self::KeyOption),
+        (" pass:", Self::PassPhrase),
+        ("=pass:", Self::PassPhrase),
+        ("/user:", Self::NetUse),
+        ("htpasswd -", Self::Htpasswd),
+        ("echo ", Self::Echo),
+        ("printf ", Self::Echo),
     ];
 
     /// What stands at this place, whose literal is at `start..end`.
@@ -70,6 +86,22 @@ impl Place {
             Self::PasswordOption => password_option(view, start, end, reached),
             Self::PgPass => pgpass(view, start, end, reached),
             Self::Sql => sql(view, end, reached),
+            Self::CookieOption if contains(view.line_before(start), b"curl") => {
+                cookie(view, end, reached)
+            }
+            Self::CookieOption => None,
+            Self::KeyOption => key_option(view, start, end, reached),
+            Self::PassPhrase if contains(view.line_before(start), b"openssl") => {
+                word_at(view, end, reached)
+            }
+            Self::PassPhrase => None,
+            Self::NetUse if contains(view.line_before(start), b"net use") => {
+                let user = view.run(end, 64, |byte| byte.is_ascii_graphic());
+                word_at(view, view.run(user, 4, |byte| byte == b' '), reached)
+            }
+            Self::NetUse => None,
+            Self::Htpasswd => htpasswd(view, end, reached),
+            Self::Echo => echoed(view, end, reached),
         }
     }
 }
@@ -125,7 +157,10 @@ fn url(view: &View<'_>, start: usize, end: usize, reached: &mut usize) -> Option
     let named = contains(password, b"password") && password.len() < 12
         || password == b"pass"
         || password == b"secret";
-    if password.len() < 3 || is_placeholder(password) || named {
+    // An address of a document, and of nobody.
+    let short = password.len() < 8 && is_words(password);
+    let invented = short && view.starts_with(to + 1, b"example.");
+    if password.len() < 3 || is_placeholder(password) || named || invented {
         return None;
     }
     let scheme = view.run_back(start, 24, |byte| {
@@ -320,8 +355,13 @@ fn user_option(view: &View<'_>, start: usize, end: usize, reached: &mut usize) -
 fn password_option(view: &View<'_>, start: usize, end: usize, reached: &mut usize) -> Option<Spot> {
     *reached = end;
     let line = view.line_before(start);
-    let mysql = contains(line, b"mysql") || contains(line, b"mariadb");
-    let other = contains(line, b"sshpass")
+    let attached = contains(line, b"7z") || contains(line, b"rar ");
+    let mysql = contains(line, b"mysql") || contains(line, b"mariadb") || attached;
+    let zips = contains(line, b"zip") && view.text[end - 1] == b'P';
+    let other = zips
+        || contains(line, b"az login")
+        || contains(line, b"mongo")
+        || contains(line, b"sshpass")
         || contains(line, b"docker login")
         || contains(line, b"podman login");
     if !mysql && !other {
@@ -339,6 +379,78 @@ fn password_option(view: &View<'_>, start: usize, end: usize, reached: &mut usiz
     let password = &view.text[from..to];
     (password.len() >= 4 && !password.starts_with(b"-") && !is_placeholder(password))
         .then(|| spot(Other::CommandLine, from, to))
+}
+
+/// One word of a command line that is a password.
+fn word_at(view: &View<'_>, from: usize, reached: &mut usize) -> Option<Spot> {
+    let from = view.run(from, 2, |byte| matches!(byte, b'"' | b'\''));
+    *reached = from;
+    let to = view.run(from, 256, |byte| {
+        byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'\\' | b';' | b'|')
+    });
+    let password = &view.text[from..to];
+    let fits = password.len() >= 6
+        && !password.starts_with(b"-")
+        && !password.starts_with(b"$")
+        && !is_placeholder(password);
+    fits.then(|| spot(Other::CommandLine, from, to))
+}
+
+/// `redis-cli -a PASSWORD`, `openssl enc -k PASSWORD`.
+fn key_option(view: &View<'_>, start: usize, end: usize, reached: &mut usize) -> Option<Spot> {
+    let line = view.line_before(start);
+    let redis = contains(line, b"redis-cli") && view.text[end - 2] == b'a';
+    let openssl = contains(line, b"openssl enc") && view.text[end - 2] == b'k';
+    if !redis && !openssl {
+        *reached = end;
+        return None;
+    }
+    word_at(view, end, reached)
+}
+
+/// `htpasswd -b FILE USER PASSWORD`.
+fn htpasswd(view: &View<'_>, end: usize, reached: &mut usize) -> Option<Spot> {
+    *reached = end;
+    let options = view.run(end, 12, |byte| byte.is_ascii_alphanumeric());
+    if !view.text[end..options].contains(&b'b') {
+        return None;
+    }
+    let mut at = options;
+    let words = if view.text[end..options].contains(&b'n') {
+        1
+    } else {
+        2
+    };
+    for _ in 0..words {
+        at = view.run(at, 4, |byte| byte == b' ');
+        at = view.run(at, 128, |byte| byte.is_ascii_graphic());
+    }
+    word_at(view, view.run(at, 4, |byte| byte == b' '), reached)
+}
+
+/// `echo PASSWORD | docker login --password-stdin`, `echo user:PASSWORD | chpasswd`.
+fn echoed(view: &View<'_>, end: usize, reached: &mut usize) -> Option<Spot> {
+    *reached = end;
+    let from = view.run(end, 4, |byte| matches!(byte, b' ' | b'"' | b'\''));
+    let to = view.run(from, 128, |byte| {
+        byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'\\' | b';' | b'|' | b'$')
+    });
+    let pipe = view.run(to, 4, |byte| matches!(byte, b' ' | b'"' | b'\''));
+    if to - from < 6 || view.at(pipe) != Some(b'|') {
+        return None;
+    }
+    let line = view.run(pipe, 128, |byte| byte != b'\n' && byte != b'\r');
+    let rest = &view.text[pipe..line];
+    let word = &view.text[from..to];
+    let secret = if contains(rest, b"chpasswd") {
+        from + word.iter().position(|&byte| byte == b':')? + 1
+    } else if contains(rest, b"password-stdin") || contains(rest, b"passwd --stdin") {
+        from
+    } else {
+        return None;
+    };
+    let password = &view.text[secret..to];
+    (password.len() >= 6 && !is_placeholder(password)).then(|| spot(Other::CommandLine, secret, to))
 }
 
 /// `host:5432:database:user:password`, one to a line.
@@ -364,7 +476,9 @@ fn pgpass(view: &View<'_>, start: usize, end: usize, reached: &mut usize) -> Opt
     }
     let to = view.run(user + 1, 256, |byte| byte.is_ascii_graphic());
     let password = &view.text[user + 1..to];
-    (password.len() >= 4 && !is_placeholder(password)).then(|| spot(Other::Password, user + 1, to))
+    let digits = |byte: &u8| byte.is_ascii_digit() || *byte == b':';
+    let fits = password.len() >= 4 && !is_placeholder(password) && !password.iter().all(digits);
+    fits.then(|| spot(Other::Password, user + 1, to))
 }
 
 /// `IDENTIFIED BY 'password'`.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use memchr::{memchr, memchr2, memchr3};
 
-use crate::detector::{Detector, Scan};
+use crate::detector::{Detector, Finding, Scan};
 use crate::view::BACK;
 
 /// What is read at once.
@@ -421,6 +421,60 @@ impl StreamMask {
     /// What escapes mean, which is held as they are.
     fn say(&mut self, text: &[u8]) {
         self.text.extend_from_slice(text);
+    }
+}
+
+/// What a terminal shows of some bytes, and which of them it is.
+pub(crate) struct Shown {
+    text: Vec<u8>,
+    pieces: Vec<Piece>,
+}
+
+/// Reads all that a terminal is given. Rows as wide as the widest are taken for full.
+pub(crate) fn shown(bytes: &[u8]) -> Shown {
+    let mut mask = StreamMask::new(Arc::new(Detector::new(crate::Known::default())));
+    mask.read(bytes);
+    let rows = mask.text.split(|byte| matches!(byte, b'\n' | b'\r'));
+    let widest = rows
+        .map(|row| row.iter().filter(|&&byte| byte & 0xc0 != 0x80).count())
+        .max();
+    if let Some(columns) = widest.filter(|columns| WIDTHS.contains(columns)) {
+        let detector = mask.detector.clone();
+        mask = StreamMask::new(detector).with_columns(columns);
+        mask.read(bytes);
+    }
+    mask.end_turn(false);
+    Shown {
+        text: mask.text,
+        pieces: mask.pieces.into(),
+    }
+}
+
+/// How wide terminals are.
+const WIDTHS: std::ops::RangeInclusive<usize> = 60..=400;
+
+impl Shown {
+    /// Every secret of the text, with its place among the bytes.
+    pub(crate) fn findings(&self, detector: &Detector) -> Vec<Finding> {
+        let found = detector.scan(&self.text).into_iter();
+        let placed = found.filter_map(|finding| {
+            Some(Finding {
+                start: self.place(finding.start)?,
+                secret: self.place(finding.secret)?,
+                end: self.place(finding.end - 1)? + 1,
+                ..finding
+            })
+        });
+        placed.collect()
+    }
+
+    /// Where the byte of the text, or the first behind it, is among those that were read.
+    fn place(&self, text: usize) -> Option<usize> {
+        let after = self
+            .pieces
+            .partition_point(|piece| piece.text + piece.length <= text);
+        let piece = self.pieces.get(after)?;
+        Some(piece.held + text.saturating_sub(piece.text))
     }
 }
 

@@ -424,3 +424,88 @@ fn of_a_generated_corpus_nearly_all_is_found_and_little_else() {
         wrong[..wrong.len().min(40)].join("\n")
     );
 }
+
+#[test]
+fn a_key_that_ends_in_another_is_masked_alike_however_it_is_cut() {
+    let begin = ["-----BEGIN PRIVATE ", "KEY-----\n"].concat();
+    let text = format!("{begin}passwordaaaaaAa0=sk-Aaa0aAaAaa0A0a{begin}");
+    let detector = detector();
+    let detector = Arc::new(detector);
+    let whole = stream(&detector, None, &[text.as_bytes()]);
+    for cut in 0..text.len() {
+        let (before, after) = text.as_bytes().split_at(cut);
+        assert_eq!(stream(&detector, None, &[before, after]), whole, "{cut}");
+    }
+}
+
+#[test]
+fn what_a_terminal_shows_is_scanned_with_places_among_its_bytes() {
+    let token = ["ghp_", "k3Xq9Lw2Rt7VbNcQf5HjZpGs1YuE8oDmKiAb"].concat();
+    let (first, second) = token.split_at(14);
+    let row = format!("{} ", "x".repeat(69));
+    for (text, begin) in [
+        (format!("\x1b[33m{token}\x1b[0m\r\n"), 5),
+        (format!("\x1b[1mTOKEN\x1b[0m=\x1b[7m{token}\x1b[0m"), 18),
+        (format!("{first}\x1b[31m{second}\r\n"), 0),
+        (format!("\x1b[2K{row}{first}\r\n{second} and more\r\n"), 74),
+    ] {
+        let found = detector().scan_terminal(text.as_bytes());
+        assert_eq!(found.len(), 1, "{text:?}");
+        assert_eq!(found[0].start, begin, "{text:?}");
+        let last = text.find(&token[30..]).expect("the token's end") + token.len() - 30;
+        assert_eq!(found[0].end, last, "{text:?}");
+        assert_eq!(found[0].kind(), "github-token");
+    }
+}
+
+#[test]
+fn secrets_are_found_where_people_and_programs_put_them() {
+    let value = ["k3Xq9Lw2", "Rt7VbNcQ"].concat();
+    for text in [
+        "redis-cli -h x -a {} ping",
+        "zip -P {} a.zip b",
+        "7z x -p{} a.7z",
+        "openssl rsa -in k -passin pass:{}",
+        "openssl enc -aes-256-cbc -k {} -in a",
+        "htpasswd -b file user {}",
+        "htpasswd -bn user {}",
+        "net use Z: \\\\h\\s /user:u {}",
+        "echo root:{} | chpasswd",
+        "echo \"{}\" | docker login -u u --password-stdin",
+        "az login --service-principal -u x -p {} --tenant y",
+        "npm config set //registry.npmjs.org/:_authToken {}",
+        "aws configure set aws_secret_access_key {}",
+        "curl -b \"session={}\" https://x",
+        "requirepass {}",
+        "  psk=\"{}\"",
+        "(pw: {})",
+        "Password for admin: {}",
+        "My password is {}",
+        "<property name=\"password\" value=\"{}\"/>",
+        "<add key=\"ApiToken\" value=\"{}\" />",
+        "  - name: API_TOKEN\n    value: \"{}\"",
+        "var botToken string = \"{}\"",
+        "wget --http-password={} https://x",
+        "\\u001b[1mAPI_TOKEN\\u001b[0m={}",
+    ] {
+        let text = text.replace("{}", &value);
+        let found = detector().scan(text.as_bytes());
+        let hit = found
+            .iter()
+            .any(|found| text[found.secret..found.end].contains(&value));
+        assert!(hit, "{text}: {found:?}");
+    }
+    for text in [
+        "the password is 12 characters long",
+        "password is required",
+        "the token is expired",
+        "idempotency-key: 7f1ff63b-f798-4dab-9aca-c6b5407615ce",
+        "cache_key=v2:user:75750239:profile",
+        "public_key = \"k3Xq9Lw2Rt7VbNcQk3Xq9Lw2Rt7VbNcQ\"",
+        "//# sourceMappingURL=data:application/json;base64,eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbIi4uLyJdLCJuYW1lcyI6W10",
+        "echo \"hello world\" | tee x",
+        "ls -a -k",
+    ] {
+        assert_eq!(detector().scan(text.as_bytes()), [], "{text}");
+    }
+}

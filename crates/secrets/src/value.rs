@@ -58,6 +58,12 @@ pub(crate) fn is_words(value: &[u8]) -> bool {
     value.split(separator).all(is_word)
 }
 
+/// Whether letters of both sizes are words that were put together.
+pub(crate) fn is_camel(value: &[u8]) -> bool {
+    let mut humps = value.chunk_by(|_, next| !next.is_ascii_uppercase());
+    humps.all(|hump| hump.len() >= 3)
+}
+
 fn is_word(part: &[u8]) -> bool {
     let digits = part
         .iter()
@@ -71,7 +77,7 @@ fn is_word(part: &[u8]) -> bool {
     digits <= 3
         && letters.len() <= 24
         && letters.iter().all(u8::is_ascii_alphabetic)
-        && rises(letters) * 6 <= letters.len()
+        && (rises(letters) * 6 <= letters.len() || digits == 0 && is_camel(letters))
 }
 
 /// Bits that each byte of the value tells, after Shannon.
@@ -160,7 +166,7 @@ fn is_variable(value: &[u8]) -> bool {
         _ => return false,
     };
     let capitals = |byte: &u8| byte.is_ascii_uppercase() || *byte == b'_' || byte.is_ascii_digit();
-    let small = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'_' || *byte == b'.';
+    let small = |byte: &u8| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'.' | b':');
     name.is_empty()
         || name.iter().all(capitals) && name[0].is_ascii_uppercase()
         || name.iter().all(small)
@@ -174,6 +180,11 @@ pub(crate) fn is_expression(value: &[u8], next: Option<u8>) -> bool {
         return true;
     }
     if contains(value, b"::") || contains(value, b"->") {
+        return true;
+    }
+    // `*const u8`, `&str`
+    if matches!(value.first(), Some(b'*' | b'&')) && value[1..].iter().all(u8::is_ascii_alphabetic)
+    {
         return true;
     }
     let name = |part: &[u8]| {

@@ -87,6 +87,29 @@ impl<'a> View<'a> {
         })
     }
 
+    /// Where the colours of a terminal that begin here end, also as they are escaped in JSON
+    /// and in programs.
+    pub(crate) fn colours(&self, at: usize) -> usize {
+        const BEGINS: [&[u8]; 5] = [b"\x1b[", b"\\u001b[", b"\\x1b[", b"\\033[", b"\\e["];
+        let mut at = at;
+        for _ in 0..4 {
+            let next = self.at(at);
+            if !matches!(next, Some(0x1b | b'\\')) {
+                return at;
+            }
+            let Some(begin) = BEGINS.iter().find(|begin| self.starts_with(at, begin)) else {
+                return at;
+            };
+            let number = |byte: u8| byte.is_ascii_digit() || byte == b';';
+            let end = self.run(at + begin.len(), 24, number);
+            if self.at(end) != Some(b'm') {
+                return at;
+            }
+            at = end + 1;
+        }
+        at
+    }
+
     /// The bytes of the same line before `at` that may be seen.
     pub(crate) fn line_before(&self, at: usize) -> &'a [u8] {
         let start = self.run_back(at, BACK, |byte| byte != b'\n' && byte != b'\r');

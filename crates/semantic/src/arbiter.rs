@@ -18,7 +18,10 @@
 //! was taken and nothing is drawn yet, a turn ended behind a sign that no longer
 //! turns) and is silent where both agree or where the screen knows more.
 //! Whatever is typed ends its word: nothing said before a key holds after it.
-//! Which of the two decides is decided here and nowhere else: this is the file that
+//! Where the program reaches its model through this daemon, its requests are a third
+//! voice, and the best: while one is under way it thinks or answers, whatever was drawn,
+//! and when an answer ends that calls for nothing the turn is over at once.
+//! Which of them decides is decided here and nowhere else: this is the file that
 //! says which state a slot is in. `slots` calls it with what the reader takes the
 //! screen to mean (`reader.rs`) and what hooks claim (`slots/hook_claims.rs`). The
 //! foreground slot has no terminal of ours: its state is what its hooks or its
@@ -188,10 +191,33 @@ const SCREEN_CATCHES_UP: Duration = Duration::from_secs(1);
 /// A hook is the program's own word; it may be late, never mistaken.
 const HOOK_CONFIDENCE: f32 = 0.95;
 
-/// The state of one terminal: its screen, and what hooks said last.
+/// What the requests of a program to its model say of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelActivity {
+    /// A request is under way.
+    Asked,
+    /// Its answer comes.
+    Answering,
+    /// A tool was called for; it will run.
+    ToolAnnounced,
+    /// The answer is there, and calls for nothing more.
+    TurnEnded,
+    /// The request failed: what the program does then is its own.
+    Failed,
+}
+
+/// The wire is never mistaken about itself.
+const MODEL_CONFIDENCE: f32 = 0.99;
+
+/// The state of one terminal: its screen, what hooks said last, and what its requests to
+/// the model say.
 #[derive(Debug, Default)]
 pub struct Arbiter {
     hook: Option<Signal>,
+    /// The hook's word is of the wire: no screen has to catch up first.
+    at_once: bool,
+    /// A request to the model is under way.
+    model: Option<Signal>,
     /// When the screen was drawn on last.
     drawn_at: Duration,
     /// When a key was sent last.
@@ -210,8 +236,50 @@ impl Arbiter {
         self.hook.take().is_some()
     }
 
+    /// A request of the program to its model tells this.
+    pub fn model_observed(&mut self, activity: ModelActivity, at: Duration) {
+        let signal = |state, reason: &str| Signal {
+            authority: Authority::Protocol,
+            claim: Claim::State(state),
+            confidence: MODEL_CONFIDENCE,
+            at,
+            reason: reason.to_owned(),
+        };
+        let (under_way, word) = match activity {
+            ModelActivity::Asked => (
+                Some(signal(
+                    PtyState::Thinking,
+                    "a request to its model is under way",
+                )),
+                None,
+            ),
+            ModelActivity::Answering => (
+                Some(signal(PtyState::Responding, "its model answers")),
+                None,
+            ),
+            ModelActivity::ToolAnnounced => (
+                None,
+                Some(signal(PtyState::ToolRunning, "its model called for a tool")),
+            ),
+            ModelActivity::TurnEnded => (
+                None,
+                Some(signal(
+                    PtyState::Idle,
+                    "its model has answered and calls for nothing",
+                )),
+            ),
+            ModelActivity::Failed => (None, None),
+        };
+        self.at_once = word.is_some();
+        self.model = under_way;
+        self.hook = word;
+    }
+
     /// A hook of the program said this.
     pub fn hook_claims(&mut self, claim: Claim, reason: &str, at: Duration) {
+        let repeats = self.hook.as_ref().is_some_and(|known| known.claim == claim);
+        // A hook that says the same later takes nothing back.
+        self.at_once = self.at_once && repeats;
         self.hook = Some(Signal {
             authority: Authority::Protocol,
             claim,
@@ -228,7 +296,7 @@ impl Arbiter {
 
     #[must_use]
     pub fn has_hook_claim(&self) -> bool {
-        self.hook.is_some()
+        self.hook.is_some() || self.model.is_some()
     }
 
     /// When the reading may change though nothing happens.
@@ -251,13 +319,29 @@ impl Arbiter {
     /// What is so, all in all.
     #[must_use]
     pub fn reading(&self, screen: &Reading, now: Duration) -> Reading {
+        if let Some(model) = &self.model
+            && let Some(told) = self.told_by_model(model, screen)
+        {
+            return told;
+        }
         let Some(hook) = &self.hook else {
             return screen.clone();
         };
-        if !hook_knows_better(hook, screen.state, now) {
+        let catches_up = if self.at_once {
+            Duration::ZERO
+        } else {
+            SCREEN_CATCHES_UP
+        };
+        if !hook_knows_better(hook, screen.state, catches_up, now) {
             return screen.clone();
         }
-        let shown = Signal::from_reading(screen, self.shown_at(screen, now));
+        let shown_at = if self.at_once && screen.state.is_working() {
+            // What is still drawn was said before the wire fell silent.
+            self.shown_at(screen, now).min(hook.at)
+        } else {
+            self.shown_at(screen, now)
+        };
+        let shown = Signal::from_reading(screen, shown_at);
         let freshness = Freshness {
             protocol: HOOK_STANDS,
             ..Freshness::default()
@@ -269,6 +353,23 @@ impl Arbiter {
             // The screen's own words say more than the arbiter's.
             screen.clone()
         }
+    }
+
+    /// While a request is under way the program waits for its model: over a screen that
+    /// rests or does not know, and where both see work the wire knows which. A dialog, a
+    /// tool that still runs beside it, an error and an end are the screen's.
+    fn told_by_model(&self, model: &Signal, screen: &Reading) -> Option<Reading> {
+        let knows = matches!(
+            screen.state,
+            PtyState::Idle | PtyState::Unknown | PtyState::Thinking | PtyState::Responding
+        );
+        let asked = matches!(&self.hook, Some(hook) if matches!(hook.claim, Claim::Blocked(_)));
+        if !knows || asked || model.claim.state() == Some(screen.state) {
+            return None;
+        }
+        let shown = Signal::from_reading(screen, screen.since);
+        let state = model.claim.state()?;
+        Some(reading(model, state, &[model.clone(), shown]))
     }
 
     /// A dialog nobody has answered stands there now, however long ago it was
@@ -290,11 +391,10 @@ impl Arbiter {
 /// | idle | unknown; work, once it had time to draw more |
 /// | work | idle, unknown |
 /// | blocked | work, idle, unknown |
-fn hook_knows_better(hook: &Signal, screen: PtyState, now: Duration) -> bool {
+fn hook_knows_better(hook: &Signal, screen: PtyState, catches_up: Duration, now: Duration) -> bool {
     match hook.claim {
         Claim::State(PtyState::Idle) => {
-            screen == PtyState::Unknown
-                || (screen.is_working() && now >= hook.at + SCREEN_CATCHES_UP)
+            screen == PtyState::Unknown || (screen.is_working() && now >= hook.at + catches_up)
         }
         Claim::State(_) => matches!(screen, PtyState::Idle | PtyState::Unknown),
         Claim::Blocked(_) => {

@@ -53,6 +53,8 @@ pub struct DialogOption {
 pub enum DialogLayout {
     List,
     Buttons,
+    /// Named by letters in the question's own line: typed, and then Enter.
+    Letters,
 }
 
 impl Dialog {
@@ -96,6 +98,18 @@ pub(crate) struct DialogRule {
     /// A row of buttons, in group `buttons`, where the marked one is drawn
     /// differently from the rest.
     pub(crate) buttons: Option<Regex>,
+    /// A line that asks for a letter, as `Go on? (Y)es/(N)o [Yes]:`, with the groups
+    /// `letters` and `default`, which is what an empty line means.
+    pub(crate) letters: Option<Regex>,
+}
+
+/// What a dialog offers.
+struct Offered {
+    options: Vec<DialogOption>,
+    selected: Option<usize>,
+    layout: DialogLayout,
+    /// The question, where it stands on the row of the options.
+    question: Option<String>,
 }
 
 pub(crate) fn find_dialog(
@@ -105,13 +119,12 @@ pub(crate) fn find_dialog(
     regions: &Regions,
 ) -> Option<Dialog> {
     let rows = regions.rows(rule.region)?;
-    let (options, selected, layout) = match buttons(rule, screen, rows.clone()) {
-        Some((options, selected)) => (options, selected, DialogLayout::Buttons),
-        None => {
-            let (options, selected) = list(&rule.cursor, screen, rows.clone())?;
-            (options, Some(selected), DialogLayout::List)
-        }
-    };
+    let Offered {
+        options,
+        selected,
+        layout,
+        question: beside,
+    } = offered(rule, screen, rows.clone())?;
     let first = options.first()?.row;
     let above = rows.start..first;
     let tool = tool_of(rule, screen, rows);
@@ -123,7 +136,10 @@ pub(crate) fn find_dialog(
             .clone()
             .or_else(|| tool.name.as_ref().map(|_| shown()))
     });
-    let text = flowing_text(&screen.rows[above.clone()]);
+    let mut text = flowing_text(&screen.rows[above.clone()]);
+    if let Some(question) = &beside {
+        text = format!("{text} {question}").trim_start().to_owned();
+    }
     let request =
         permission.and_then(|rule| find_request(rule, screen, regions, &options, &question));
     Some(Dialog {
@@ -131,9 +147,10 @@ pub(crate) fn find_dialog(
             .iter()
             .map(|row| unframed(&row.text))
             .find(|text| !text.is_empty())
+            .or(beside.as_deref())
             .unwrap_or_default()
             .to_owned(),
-        question: flowing_text(&screen.rows[question]),
+        question: beside.unwrap_or_else(|| flowing_text(&screen.rows[question])),
         text,
         tool: tool.and_then(|tool| tool.name),
         arguments: arguments.filter(|text| !text.is_empty()),
@@ -141,6 +158,55 @@ pub(crate) fn find_dialog(
         selected,
         layout,
         request,
+    })
+}
+
+fn offered(rule: &DialogRule, screen: &Screen, rows: Range<usize>) -> Option<Offered> {
+    if let Some(offered) = letters(rule, screen, rows.clone()) {
+        return Some(offered);
+    }
+    let (options, selected, layout) = match buttons(rule, screen, rows.clone()) {
+        Some((options, selected)) => (options, selected, DialogLayout::Buttons),
+        None => {
+            let (options, selected) = list(&rule.cursor, screen, rows)?;
+            (options, Some(selected), DialogLayout::List)
+        }
+    };
+    Some(Offered {
+        options,
+        selected,
+        layout,
+        question: None,
+    })
+}
+
+/// The last row alone is asked in: what stands above it was answered, or is a quotation.
+fn letters(rule: &DialogRule, screen: &Screen, rows: Range<usize>) -> Option<Offered> {
+    let pattern = rule.letters.as_ref()?;
+    let row = rows
+        .rev()
+        .find(|row| !unframed(&screen.rows[*row].text).is_empty())?;
+    let text = &screen.rows[row].text;
+    let captures = pattern.captures(text)?;
+    let group = captures.name("letters")?;
+    let mut options = Vec::new();
+    for piece in group.as_str().split('/') {
+        let (letter, rest) = piece.strip_prefix('(')?.split_once(')')?;
+        options.push(DialogOption {
+            label: format!("{letter}{rest}"),
+            number: None,
+            row,
+        });
+    }
+    let default = captures.name("default").map(|name| name.as_str());
+    let selected = options
+        .iter()
+        .position(|option| Some(option.label.as_str()) == default);
+    (2..=MAX_OPTIONS).contains(&options.len()).then(|| Offered {
+        options,
+        selected,
+        layout: DialogLayout::Letters,
+        question: Some(unframed(&text[..group.start()]).trim().to_owned()),
     })
 }
 
@@ -381,6 +447,9 @@ mod tests {
             cursor: "❯›●".to_owned(),
             tool: vec![Regex::new(r"^(?P<name>Bash) command").unwrap()],
             buttons: Some(Regex::new(r"^┃ +(?P<buttons>Allow once.*Reject)").unwrap()),
+            letters: Some(
+                Regex::new(r"(?P<letters>\(\w\)[^:]*) \[(?P<default>\w+)\]: ?$").unwrap(),
+            ),
         }
     }
 
@@ -474,6 +543,22 @@ mod tests {
         assert_eq!(dialog.layout, DialogLayout::Buttons);
         assert_eq!(dialog.selected, Some(1));
         assert_eq!(dialog.options[2].label, "Reject");
+    }
+
+    #[test]
+    fn letters_are_offered_in_the_line_that_asks_and_in_no_line_above() {
+        let asks = "Run shell command? (Y)es/(N)o/(D)on't ask again [Yes]: ";
+        let dialog = find(&screen(&["rm -rf build", asks])).unwrap();
+        assert_eq!(dialog.question, "Run shell command?");
+        assert_eq!(dialog.text, "rm -rf build Run shell command?");
+        assert_eq!(dialog.title, "rm -rf build");
+        let labels: Vec<_> = dialog.options.iter().map(|o| o.label.as_str()).collect();
+        assert_eq!(labels, ["Yes", "No", "Don't ask again"]);
+        assert_eq!(
+            (dialog.selected, dialog.layout),
+            (Some(0), DialogLayout::Letters)
+        );
+        assert_eq!(find(&screen(&[asks, "> "])), None);
     }
 
     #[test]

@@ -203,10 +203,12 @@ impl Reader {
         let view = View::new(manifest, screen, &regions, at, &changes, self.past());
         let state = decide(manifest, &view).map(|(rule, _)| rule.state);
         let asks = state == Some(PtyState::Confirming);
+        let reads_no_line = manifest.input.by_line && self.paste == Paste::Withdrawn;
+        let prompt = || find_prompt(&manifest.input.prompts, screen, &regions);
         InstantReading {
             state,
             dialog: asks.then(|| view.dialog().cloned()).flatten(),
-            prompt: find_prompt(&manifest.input.prompts, screen, &regions),
+            prompt: if reads_no_line { None } else { prompt() },
         }
     }
 

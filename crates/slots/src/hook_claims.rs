@@ -66,6 +66,7 @@ mod tests {
         HookEvent::ToolStarting {
             tool: "Bash".to_owned(),
             call: None,
+            digest: None,
         }
     }
 

@@ -47,6 +47,7 @@ use missiond_pty::host::{
 };
 use missiond_pty::{CastError, Session};
 use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks, blocking};
+use missiond_sandbox::Place;
 use missiond_semantic::{GENERIC, Manifest, Size};
 use missiond_store::{Engine, MissionDb, StoreError, incidents, slots};
 use missiond_timeline::{Timeline, TimelineError};
@@ -130,6 +131,8 @@ pub struct NewSlot {
     pub size: Size,
     /// How it is driven by a protocol; none for a terminal.
     pub control: Option<ControlSetup>,
+    /// Behind which wall the program runs; none for no wall.
+    pub sandbox: Option<Place>,
 }
 
 /// What the tasks of the slots share.
@@ -639,6 +642,7 @@ impl Context {
             recording: recording(&self.home, slot, 1),
             generation: 1,
             limits: self.limits,
+            sandbox: new.sandbox,
             run_dir: self.home.slots_dir(),
         })
     }

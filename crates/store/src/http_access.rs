@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use missiond_core::{AccessId, AccessKind, Timestamp};
+use missiond_core::{AccessId, AccessKind, Scopes, Timestamp};
 
 use crate::{Row, StoreError, Tx, Value};
 
@@ -22,6 +22,8 @@ pub struct Access {
     pub kind: AccessKind,
     pub name: String,
     pub secret_hash: String,
+    /// What a token lets do; of a session nothing is asked.
+    pub scopes: Scopes,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub last_used_at: Option<Timestamp>,
@@ -56,7 +58,8 @@ pub async fn grant(tx: &mut Tx<'_>, access: &Access) -> Result<(), StoreError> {
         }
     }
     let sql = "INSERT INTO http_access (id, home, kind, name, secret_hash, created_at, \
-         expires_at, last_used_at, revoked_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+         expires_at, last_used_at, revoked_at, scopes) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
     let params = [
         Value::written(access.id),
         (&access.home).into(),
@@ -67,6 +70,7 @@ pub async fn grant(tx: &mut Tx<'_>, access: &Access) -> Result<(), StoreError> {
         access.expires_at.into(),
         access.last_used_at.into(),
         access.revoked_at.into(),
+        Value::written(access.scopes),
     ];
     tx.execute(sql, &params).await?;
     Ok(())
@@ -123,7 +127,7 @@ pub async fn revoke(
 }
 
 const COLUMNS: &str =
-    "id, home, kind, name, secret_hash, created_at, expires_at, last_used_at, revoked_at";
+    "id, home, kind, name, secret_hash, created_at, expires_at, last_used_at, revoked_at, scopes";
 
 fn decode(row: &Row) -> Result<Access, StoreError> {
     Ok(Access {
@@ -136,5 +140,6 @@ fn decode(row: &Row) -> Result<Access, StoreError> {
         expires_at: row.get(6)?,
         last_used_at: row.get(7)?,
         revoked_at: row.get(8)?,
+        scopes: row.parse(9)?,
     })
 }

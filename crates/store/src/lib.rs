@@ -27,6 +27,7 @@
 
 pub mod activity;
 mod attention_numbers;
+pub mod audit;
 pub mod autopilot;
 #[cfg(feature = "baseline")]
 pub mod baseline;
@@ -46,6 +47,7 @@ pub mod incidents;
 pub mod journals;
 pub mod knowledge;
 pub mod leases;
+pub mod llm;
 mod migrate;
 pub mod overview;
 pub mod permissions;
@@ -56,6 +58,7 @@ mod progress;
 pub mod prompt_snapshots;
 pub mod published_effects;
 pub mod questions;
+pub mod run_surfaces;
 pub mod slot_sessions;
 pub mod slots;
 mod sqlite;
@@ -65,6 +68,7 @@ pub mod suite;
 pub mod tasks;
 pub mod timeline;
 pub mod token_usage;
+pub mod trust_facts;
 mod tx;
 mod url;
 mod value;

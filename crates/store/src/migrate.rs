@@ -52,6 +52,9 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     22 "0022_alternatives",
     23 "0023_how_runs_ended",
     24 "0024_control_of_tasks",
+    25 "0025_llm",
+    26 "0026_surfaces_and_trust",
+    27 "0027_audit",
 };
 
 /// Where the record of applied migrations is kept.

@@ -15,6 +15,8 @@ const CONFIG_REJECTED: &str = "config_rejected";
 /// From so many refusals on somebody should look at who asks.
 const REPEATED_REFUSALS: u64 = 3;
 const CONFIG_FILE: &str = "config.toml";
+/// What the protocol of an agent says and what its own record says are two things.
+pub const WITNESS_DISAGREES: &str = "slot_witness_disagrees";
 const MANIFEST_REJECTED: &str = "manifest_rejected";
 
 #[derive(Debug)]
@@ -217,7 +219,9 @@ fn over(event: &Event) -> Vec<(&'static str, String)> {
         Event::SlotClosed { slot, .. } => Anomaly::ALL
             .into_iter()
             .filter(|anomaly| *anomaly != Anomaly::CrashLoop)
-            .map(|anomaly| (anomaly.incident_kind(), slot.to_string()))
+            .map(Anomaly::incident_kind)
+            .chain([WITNESS_DISAGREES])
+            .map(|kind| (kind, slot.to_string()))
             .collect(),
         // Whoever starts or reloads has read a configuration that is right.
         Event::ConfigReloaded { .. } | Event::DaemonStarted { .. } => {

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use missiond_core::excerpt;
 use missiond_net::http::check_private;
-use missiond_os::hex;
+use missiond_os::{expand_home, hex};
+use missiond_sandbox::Profile;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -92,11 +93,22 @@ pub enum Transport {
         /// Variables of our own environment it is given beside the usual ones.
         pass_env: Vec<String>,
         cwd: Option<PathBuf>,
+        wall: ServerWall,
     },
     Http {
         url: String,
         headers: BTreeMap<String, String>,
     },
+}
+
+/// The wall around a server's program.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServerWall {
+    /// As the configuration says when left out.
+    pub profile: Option<Profile>,
+    /// What it may read beside what is seen anyway.
+    pub read: Vec<PathBuf>,
+    pub write: Vec<PathBuf>,
 }
 
 /// Which era of the protocol a server is spoken to in.
@@ -140,6 +152,14 @@ pub struct ServerEntry {
     /// 0: it is kept for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_secs: Option<u64>,
+    /// How thick the wall around it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Profile>,
+    /// What it may read and change behind it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub read: Vec<PathBuf>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub write: Vec<PathBuf>,
 }
 
 impl ServerEntry {
@@ -166,7 +186,18 @@ impl ServerEntry {
                 if let Some(name) = bad {
                     return Err(format!("`{}` cannot be a variable", name.escape_default()));
                 }
+                let shown = self.read.iter().chain(&self.write);
+                let shown = shown.map(|path| expand_home(path));
+                if let Some(path) = shown.into_iter().find(|path| path.is_relative()) {
+                    let path = path.display();
+                    return Err(format!("`{path}` is relative: begin it with / or ~/"));
+                }
                 Transport::Stdio {
+                    wall: ServerWall {
+                        profile: self.sandbox,
+                        read: self.read.iter().map(|path| expand_home(path)).collect(),
+                        write: self.write.iter().map(|path| expand_home(path)).collect(),
+                    },
                     command,
                     args: self.args,
                     env: self.env,
@@ -177,6 +208,12 @@ impl ServerEntry {
             (None, Some(url)) => {
                 if !(self.args.is_empty() && self.env.is_empty() && self.pass_env.is_empty()) {
                     return Err("`args` and `env` belong to a server with a `command`".to_owned());
+                }
+                if self.sandbox.is_some() || !(self.read.is_empty() && self.write.is_empty()) {
+                    return Err(
+                        "`sandbox`, `read` and `write` belong to a server with a `command`"
+                            .to_owned(),
+                    );
                 }
                 check_url(&url)?;
                 Transport::Http {

@@ -44,6 +44,7 @@ fn both_files_make_one_list() {
                 env: BTreeMap::from([("A".to_owned(), "1".to_owned())]),
                 pass_env: vec!["TOKEN".to_owned()],
                 cwd: None,
+                wall: ServerWall::default(),
             },
             enabled: false,
             protocol: ProtocolChoice::Auto,

@@ -10,6 +10,7 @@ use std::time::Duration;
 use missiond_os::environment::{Child as Kind, inherited, own_text};
 use missiond_os::processes::{Signal, signal_each};
 use missiond_os::programs::find_program;
+use missiond_sandbox::{Place, Profile};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::config::{Transport, expand};
@@ -26,6 +27,9 @@ const ENDING: Duration = Duration::from_secs(6);
 pub struct KeeperCommand {
     pub program: PathBuf,
     pub arguments: Vec<String>,
+    /// The wall around servers that say nothing of one; what it shows is shown behind
+    /// every wall.
+    pub place: Place,
 }
 
 impl KeeperCommand {
@@ -34,7 +38,14 @@ impl KeeperCommand {
         Ok(Self {
             program: missiond_os::programs::own_program()?,
             arguments: vec!["mcp-keep".to_owned()],
+            place: Place::elsewhere(Profile::Open),
         })
+    }
+
+    /// The same with a wall around the servers.
+    #[must_use]
+    pub fn behind(self, place: Place) -> Self {
+        Self { place, ..self }
     }
 }
 
@@ -64,22 +75,42 @@ impl Process {
             env,
             pass_env,
             cwd,
+            wall,
         } = transport
         else {
             return Err("it has no program".to_owned());
         };
-        let environment = environment(&own_text().collect(), env, pass_env)?;
+        let mut environment = environment(&own_text().collect(), env, pass_env)?;
         let program = resolve(
             command,
             environment.get("PATH").map(String::as_str),
             cwd.as_deref(),
         )?;
+        let mut place = keeper.place.clone();
+        place.profile = wall.profile.unwrap_or(place.profile);
+        place.folder.clone_from(cwd);
+        place.readable.extend(wall.read.iter().cloned());
+        place.writable.extend(wall.write.iter().cloned());
+        let refused = |error: std::io::Error| format!("no sandbox: {error}");
+        let file = PathBuf::from(&program);
+        let walled = match place.wall(&file, &environment).map_err(refused)? {
+            Some(wall) => Some(wall.command(&file).map_err(refused)?),
+            None => None,
+        };
+        let argv = match walled {
+            Some(walled) => {
+                let (name, plan) = walled.variable;
+                environment.insert(name.to_owned(), plan);
+                [vec![walled.program.into_os_string()], walled.arguments].concat()
+            }
+            None => vec![program],
+        };
         let mut started = Command::new(&keeper.program);
         started
             .args(&keeper.arguments)
             .arg(std::process::id().to_string())
             .arg("--")
-            .arg(program)
+            .args(argv)
             .args(args)
             .env_clear()
             .envs(environment)

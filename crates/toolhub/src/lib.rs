@@ -29,8 +29,8 @@ mod wire;
 
 pub use client::{McpClient, ToolText};
 pub use config::{
-    ProtocolChoice, SEPARATOR, ServerEntry, ServerList, ServerName, ServerSpec, Transport,
-    check_file, files,
+    ProtocolChoice, SEPARATOR, ServerEntry, ServerList, ServerName, ServerSpec, ServerWall,
+    Transport, check_file, files,
 };
 pub use edit::{Switch, add, remove, switch, with_server, without_server};
 pub use error::{ConfigError, HubError, Sent};

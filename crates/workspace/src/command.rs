@@ -6,7 +6,7 @@
 //! program is missing.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use missiond_os::environment::{self, Child as Kind};
 use missiond_os::programs::{find_program, is_executable};
+use missiond_sandbox::{Place, Wall, refusal};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::process::Child;
@@ -35,6 +36,8 @@ pub struct Command {
     /// How many bytes of the end of its output are kept.
     pub tail_limit: usize,
     pub leftovers: Leftovers,
+    /// Behind which wall it runs; none for no wall.
+    pub sandbox: Option<Place>,
 }
 
 impl Command {
@@ -50,6 +53,7 @@ impl Command {
             expected_exit: 0,
             tail_limit: 8 << 10,
             leftovers: Leftovers::End,
+            sandbox: None,
         }
     }
 }
@@ -68,7 +72,8 @@ pub enum Ending {
     Signalled(i32),
     TimedOut,
     Cancelled,
-    /// The program is missing, is no program, or the like.
+    /// The program is missing, is no program, the wall around it cannot be built, or the
+    /// like.
     NotStarted(String),
 }
 
@@ -132,15 +137,20 @@ impl fmt::Display for CommandResult {
 pub async fn run(command: &Command, cancel: impl Future<Output = ()> + Send) -> CommandResult {
     let began = Instant::now();
     let mut tail = Tail::new(command.tail_limit);
-    let ending = match start(command) {
-        Ok(started) => started.follow(command, cancel, &mut tail).await,
-        Err(reason) => Ending::NotStarted(reason),
+    let (ending, wall) = match start(command) {
+        Ok(mut started) => {
+            let wall = started.wall.take();
+            (started.follow(command, cancel, &mut tail).await, wall)
+        }
+        Err(reason) => (Ending::NotStarted(reason), None),
     };
+    let (output_bytes, tail) = (tail.total(), tail.text());
+    let refused = wall.and_then(|wall| refusal(&wall, &tail).map(str::to_owned));
     CommandResult {
-        ending,
+        ending: refused.map_or(ending, Ending::NotStarted),
         expected_exit: command.expected_exit,
-        output_bytes: tail.total(),
-        tail: tail.text(),
+        output_bytes,
+        tail,
         millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
     }
 }
@@ -149,6 +159,7 @@ struct RunningCommand {
     child: Child,
     output: pipe::Receiver,
     tree: KilledOnDrop,
+    wall: Option<Wall>,
 }
 
 /// Kills the tree unless it was seen to its end.
@@ -260,10 +271,25 @@ fn start(command: &Command) -> Result<RunningCommand, String> {
         .map_err(|error| format!("no pipe: {error}"))?;
     let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))
         .map_err(|error| format!("no pipe: {error}"))?;
-    let mut prepared = tokio::process::Command::new(&program);
-    if let Some(name) = command.argv.first() {
-        prepared.arg0(name);
-    }
+    let wall = wall(command, &program, &environment)?;
+    let mut prepared = match &wall {
+        Some(wall) => {
+            let walled = wall
+                .command(&program)
+                .map_err(|error| format!("no sandbox: {error}"))?;
+            let mut prepared = tokio::process::Command::new(walled.program);
+            prepared.args(walled.arguments);
+            environment.insert(walled.variable.0.into(), walled.variable.1.into());
+            prepared
+        }
+        None => {
+            let mut prepared = tokio::process::Command::new(&program);
+            if let Some(name) = command.argv.first() {
+                prepared.arg0(name);
+            }
+            prepared
+        }
+    };
     let child = prepared
         .args(&command.argv[1..])
         .env_clear()
@@ -281,7 +307,25 @@ fn start(command: &Command) -> Result<RunningCommand, String> {
         child,
         output,
         tree: KilledOnDrop(tree),
+        wall,
     })
+}
+
+fn wall(
+    command: &Command,
+    program: &Path,
+    environment: &BTreeMap<OsString, OsString>,
+) -> Result<Option<Wall>, String> {
+    let Some(place) = &command.sandbox else {
+        return Ok(None);
+    };
+    // What is no text names no home and no toolchain.
+    let text = |text: &OsString| text.to_str().map(str::to_owned);
+    let variables = environment
+        .iter()
+        .filter_map(|(name, value)| Some((text(name)?, text(value)?)));
+    let wall = place.wall(program, &variables.collect());
+    wall.map_err(|error| format!("no sandbox: {error}"))
 }
 
 fn resolve_program(command: &Command, path: &OsStr) -> Result<PathBuf, String> {

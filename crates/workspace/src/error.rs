@@ -141,6 +141,13 @@ pub enum WorkspaceError {
 
     #[error("git could not {doing}: {reason}")]
     Git { doing: String, reason: String },
+    #[error(
+        "{} is of a repository whose own configuration would have git run a program \
+         (`{key}`): take that out of it with `git config --unset-all {key}`, or name the \
+         repository in `autopilot.trusted_repositories`",
+        path.display()
+    )]
+    RunsPrograms { path: PathBuf, key: String },
     #[error("git did not {doing} within {} s", limit.as_secs())]
     GitTimedOut { doing: String, limit: Duration },
     #[error("git said more than {limit} bytes when asked to {doing}")]

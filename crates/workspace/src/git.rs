@@ -1,8 +1,9 @@
 //! The program `git`, and how it is called.
 //!
-//! Every call is an argv with its own environment: nothing of git's variables is
-//! inherited, nothing is asked on a terminal, no hook and no file watcher of the
-//! repository runs, output is bounded and time is limited. A call whose future is
+//! Every call is an argv with its own environment: the short list that a child of ours
+//! gets, and of git's variables those of the person. Nothing is asked on a terminal, no
+//! program that the repository names runs (hooks, filters, drivers and the rest), output
+//! is bounded and time is limited. A call whose future is
 //! dropped goes on to its end, because a git that dies half-way leaves locks.
 
 use std::ffi::{OsStr, OsString};
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use missiond_os::environment;
 use missiond_os::programs::find_program;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
@@ -21,6 +23,7 @@ use tokio::sync::OnceCell;
 use crate::error::WorkspaceError;
 use crate::process_tree;
 use crate::repository::Lock;
+use crate::repository_programs::{Listing, Reach, is_trusted};
 
 /// `merge-tree --write-tree` came with it, which merges without a checkout.
 pub const OLDEST_GIT: GitVersion = GitVersion {
@@ -30,37 +33,46 @@ pub const OLDEST_GIT: GitVersion = GitVersion {
 
 /// A checkout of a large repository on a slow disk ends within this.
 const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
+/// Its settings are a few small files.
+const LISTED_WITHIN: Duration = Duration::from_secs(30);
 const OUTPUT_LIMIT: usize = 64 << 20;
 const STDERR_LIMIT: usize = 64 << 10;
 
-/// Variables of git that say who somebody is or where their settings are; any
-/// other would point a call at another repository than the one it names.
-const KEPT_VARIABLES: [&str; 12] = [
-    "GIT_AUTHOR_EMAIL",
-    "GIT_AUTHOR_NAME",
-    "GIT_COMMITTER_EMAIL",
-    "GIT_COMMITTER_NAME",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_EXEC_PATH",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GIT_SSL_CAINFO",
-    "GIT_SSL_CAPATH",
-];
-
 /// What every git is told, also one that another program starts.
-pub(crate) const SETTINGS: [&str; 9] = [
+pub(crate) const SETTINGS: [&str; 14] = [
     "advice.detachedHead=false",
     "commit.gpgSign=false",
+    "core.alternateRefsCommand=true",
     "core.fsmonitor=false",
+    "core.gitProxy=",
     "core.hooksPath=/dev/null",
     "core.quotePath=false",
     "gc.auto=0",
+    "log.showSignature=false",
     "maintenance.auto=false",
     "merge.verifySignatures=false",
+    "protocol.ext.allow=never",
+    "push.gpgSign=false",
     "submodule.recurse=false",
+];
+
+/// Commands that, as they are called here, touch no file of a checkout, merge nothing and
+/// show no change of a file: there is nothing for a filter or a driver to do.
+const HARMLESS: [&str; 14] = [
+    "cat-file",
+    "check-ref-format",
+    "commit-tree",
+    "config",
+    "for-each-ref",
+    "ls-tree",
+    "merge-base",
+    "mktree",
+    "rev-list",
+    "rev-parse",
+    "show-ref",
+    "symbolic-ref",
+    "update-ref",
+    "--version",
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,6 +152,7 @@ impl Git {
             time_limit: TIME_LIMIT,
             limit: OUTPUT_LIMIT,
             overflow: Overflow::Refused,
+            reach: Reach::Here,
         }
     }
 }
@@ -158,6 +171,7 @@ pub(crate) struct GitCall {
     time_limit: Duration,
     limit: usize,
     overflow: Overflow,
+    reach: Reach,
 }
 
 /// What becomes of output beyond the limit.
@@ -222,6 +236,12 @@ impl GitCall {
         self
     }
 
+    /// Goes to a remote, as the person: with their keys and logins.
+    pub(crate) fn going_to_remote(mut self) -> Self {
+        self.reach = Reach::Remote;
+        self
+    }
+
     /// Keeps a lock for as long as git runs, even if this process is killed
     /// meanwhile: git has the locked file as its input, from which it reads
     /// nothing.
@@ -251,7 +271,8 @@ impl GitCall {
     }
 
     async fn execute(mut self) -> Result<GitOutput, WorkspaceError> {
-        let mut child = self.start()?;
+        let overruling = self.overruling().await?;
+        let mut child = self.start(&overruling)?;
         let pid = child.id();
         let stdin = child.stdin.take();
         let Some((stdout, stderr)) = child.stdout.take().zip(child.stderr.take()) else {
@@ -289,32 +310,74 @@ impl GitCall {
         })
     }
 
-    fn start(&mut self) -> Result<Child, WorkspaceError> {
+    /// What keeps this call from running the repository's programs.
+    async fn overruling(&self) -> Result<Vec<(String, String)>, WorkspaceError> {
+        let asked = async |args: &[&str]| {
+            let output = self.command().args(args).stdin(Stdio::null()).output();
+            match tokio::time::timeout(LISTED_WITHIN, output).await {
+                Ok(output) => output.map_err(WorkspaceError::io(&self.program)),
+                Err(_) => Err(WorkspaceError::GitTimedOut {
+                    doing: "list its settings".to_owned(),
+                    limit: LISTED_WITHIN,
+                }),
+            }
+        };
         if !self.folder.is_dir() {
             return Err(WorkspaceError::Missing(self.folder.clone()));
         }
+        let is_harmless = |name: &OsString| HARMLESS.iter().any(|known| name == *known);
+        if self.reach == Reach::Here && self.args.first().is_some_and(is_harmless) {
+            return Ok(Vec::new());
+        }
+        // Of what is no repository, or a broken one, the call itself says so.
+        let listed = asked(&["config", "--list", "--show-scope", "--includes", "-z"]).await?;
+        let listing = Listing::parse(&listed.stdout);
+        if listing.programs().is_empty() {
+            return Ok(Vec::new());
+        }
+        let folder = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
+        let found = asked(&folder).await?.stdout;
+        let common = PathBuf::from(OsStr::from_bytes(found.trim_ascii_end()));
+        if is_trusted(&common.canonicalize().unwrap_or(common)) {
+            return Ok(Vec::new());
+        }
+        let refused = |key| WorkspaceError::RunsPrograms {
+            path: self.folder.clone(),
+            key,
+        };
+        listing.overruling(self.reach).map_err(refused)
+    }
+
+    /// A git with the environment and the settings of every call.
+    fn command(&self) -> tokio::process::Command {
+        let kind = match self.reach {
+            Reach::Here => environment::Child::Git,
+            Reach::Remote => environment::Child::GitRemote,
+        };
         let mut command = tokio::process::Command::new(&self.program);
-        for (name, _) in std::env::vars_os() {
-            let own = name.as_bytes().starts_with(b"GIT_");
-            if own && !KEPT_VARIABLES.iter().any(|kept| name == *kept) {
-                command.env_remove(name);
-            }
-        }
         command
-            .env("LC_ALL", "C")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_ASKPASS", "")
-            .env("GIT_EDITOR", "true")
-            .env("GIT_OPTIONAL_LOCKS", "0");
-        for (name, value) in &self.variables {
-            command.env(name, value);
-        }
+            .env_clear()
+            .envs(environment::inherited(kind, std::env::vars_os()));
         for setting in SETTINGS {
             command.arg("-c").arg(setting);
         }
+        command.current_dir(&self.folder);
+        command
+    }
+
+    fn start(&mut self, overruling: &[(String, String)]) -> Result<Child, WorkspaceError> {
+        let mut command = self.command();
+        for (name, value) in &self.variables {
+            command.env(name, value);
+        }
+        // By variables, because a name that git takes may have a `=` in it.
+        command.env("GIT_CONFIG_COUNT", overruling.len().to_string());
+        for (index, (key, value)) in overruling.iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{index}"), key);
+            command.env(format!("GIT_CONFIG_VALUE_{index}"), value);
+        }
         command
             .args(&self.args)
-            .current_dir(&self.folder)
             .stdin(self.held.take().map_or_else(Stdio::piped, Stdio::from))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

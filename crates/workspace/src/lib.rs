@@ -8,6 +8,7 @@
 
 mod build_output;
 mod command;
+mod compare;
 mod diff;
 pub mod diff_text;
 mod error;
@@ -30,6 +31,7 @@ mod recovery;
 mod removal;
 mod replay;
 mod repository;
+mod repository_programs;
 mod restore;
 mod status;
 mod tail;
@@ -51,6 +53,7 @@ pub use prepare::WorktreePlan;
 pub use process_tree::end_strays;
 pub use removal::Removal;
 pub use repository::Repository;
+pub use repository_programs::trust_repositories;
 pub use restore::{ChecksBegun, Restored};
 pub use status::{Landed, WorktreeStatus};
 pub use worktree::{Committed, Worktree};

@@ -86,7 +86,7 @@ impl Worktree {
         } else {
             repository.git().call(place, doing)
         };
-        let call = call.within(TIME_LIMIT);
+        let call = call.within(TIME_LIMIT).going_to_remote();
         // What would ask on a screen fails instead.
         let call = call.variable("SSH_ASKPASS_REQUIRE", "never");
         let call = call.args(["push", "--porcelain", "--no-verify", "--no-follow-tags"]);

@@ -146,7 +146,16 @@ impl Worktree {
         });
         command.args(embedded).output().await?;
         let command = self.call("look for staged changes");
-        let answer = command.args(["diff", "--cached", "--quiet"]).run().await?;
+        let answer = command
+            .args([
+                "diff",
+                "--cached",
+                "--quiet",
+                "--no-ext-diff",
+                "--no-textconv",
+            ])
+            .run()
+            .await?;
         if answer.code == Some(0) {
             return Ok(committed(None, doubtful));
         }

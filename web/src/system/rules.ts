@@ -24,7 +24,8 @@ export const removeRule = (rule: PermissionRule): Command => ({
 
 /** What a rule is about. */
 export function subjectOf(rule: PermissionRule): string {
-  const parts = [rule.tool ?? "*", rule.argument, rule.path, rule.server, rule.engine, rule.slot, rule.task];
+  const bySight = rule.by_sight ? "by sight" : undefined;
+  const parts = [rule.tool ?? "*", rule.argument, rule.path, rule.server, rule.engine, rule.slot, rule.task, bySight];
   return parts.filter(Boolean).join("  ");
 }
 
@@ -40,11 +41,11 @@ function backAgain(rule: PermissionRule) {
 
 /** The same rule, for as long and as often as it had left. */
 function asBefore(rule: PermissionRule): Params<"permission_add"> {
-  const { effect, tool, argument, path, server, engine, slot, task, execution, expires_at, uses_left } = rule;
+  const { effect, tool, argument, path, server, engine, slot, task, execution, by_sight, expires_at, uses_left } = rule;
   const seconds = expires_at ? Math.max(1, Math.ceil((new Date(expires_at).getTime() - Date.now()) / 1000)) : null;
   return {
     effect,
-    subject: { tool, argument, path, server, engine, slot, task, execution },
+    subject: { tool, argument, path, server, engine, slot, task, execution, by_sight },
     seconds,
     uses: uses_left ?? null,
     by: null,

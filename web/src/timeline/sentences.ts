@@ -45,6 +45,8 @@ const STORY = new Set<Event["type"]>([
   "config_rejected",
   "permission_rule_added",
   "permission_rule_removed",
+  "policy_changed",
+  "policy_rejected",
   "access_granted",
   "access_revoked",
   "manifest_rejected",
@@ -209,6 +211,14 @@ function sentenceOf(event: Event): { sentence: string; tone: Tone } {
       return { sentence: event.kind === "token" ? `token ${event.name}` : `${event.name} logged in`, tone: "work" };
     case "access_revoked":
       return { sentence: event.kind === "token" ? `token ${event.name}` : `${event.name} logged out`, tone: "rest" };
+    case "policy_changed":
+      return { sentence: [`${event.file}: ${event.rules} rules`, ...event.warnings].join("; "), tone: "work" };
+    case "egress_decided":
+      return {
+        sentence: `${event.caller}: ${event.host}:${event.port} ${event.outcome}, ${event.reason}`,
+        tone: event.outcome === "allowed" ? "good" : "bad",
+      };
+    case "policy_rejected":
     case "config_rejected":
     case "manifest_rejected":
       return { sentence: event.error, tone: "bad" };

@@ -3,7 +3,7 @@
 //! What lets somebody in is given out to a person alone, and each secret once: the
 //! daemon keeps only its hash.
 
-use missiond_core::{AccessId, AccessKind, Bounded, Text, Timestamp};
+use missiond_core::{AccessId, AccessKind, Bounded, List, Scope, Text, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,9 @@ pub struct TokenCreateParams {
     /// out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<Bounded<1, { 3650 * 24 * 3600 }>>,
+    /// What it lets do; to look at things and nothing else when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scopes: Option<List<Scope, 1, 4>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -77,6 +80,9 @@ pub struct AccessSummary {
     /// To the minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<Timestamp>,
+    /// What a token lets do; a browser that is logged in is a person's and has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<Scope>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::autopilot::AutopilotMode;
 use super::operations;
+use super::policy::PolicyLayer;
 
 operations! {
     Communication;
@@ -101,6 +102,9 @@ pub struct GrantParams {
     pub seconds: Option<Bounded<1, { 30 * DAY }>>,
     #[serde(default)]
     pub scope: GrantScope,
+    /// It holds for a dialog that is read from a screen alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_sight: bool,
 }
 
 /// For whom an approval holds.
@@ -209,6 +213,10 @@ pub struct PermissionSubject {
     pub execution: Option<ExecutionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<BoardTaskId>,
+    /// A rule that allows holds also for a dialog that is read from a screen alone, where
+    /// no hook and no protocol says what the agent's program asks.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_sight: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -266,7 +274,8 @@ pub struct PermissionDecision {
     pub decided_by: String,
     pub reason: String,
     pub decided_at: Timestamp,
-    /// `taken` when the dialog took it, else why it did not.
+    /// `taken` when the dialog took it, `allowed` or `refused` when the agent's program
+    /// was told before it asked; else why it did not come to that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
 }
@@ -334,6 +343,12 @@ pub struct PermissionVerdict {
     /// The rules that decide; none when nothing is known.
     pub rules: Vec<String>,
     pub reason: String,
+    /// The layer of the policy that decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layer: Option<PolicyLayer>,
+    /// What would have to change for another outcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<String>,
     /// What of a command with several parts each would come to alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PermissionPart>,

@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod attention;
+pub mod audit;
 pub mod autopilot;
 pub mod board;
 pub mod code;
@@ -15,14 +16,17 @@ pub mod docs;
 pub mod engines;
 pub mod execution;
 pub mod knowledge;
+pub mod llm;
 pub mod observe;
 pub mod overview;
+pub mod policy;
 pub mod proposal;
 pub mod repository;
 pub mod review;
 pub mod search;
 pub mod system;
 pub mod tools;
+pub mod trust;
 pub mod worktree;
 
 /// Declares the operations of a file: a unit struct each, bound to its types and

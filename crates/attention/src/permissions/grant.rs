@@ -17,6 +17,8 @@ const USUAL: Duration = Duration::from_secs(3600);
 pub struct Grant {
     pub for_time: Option<Duration>,
     pub scope: GrantFor,
+    /// Also where a screen alone shows what is asked.
+    pub by_sight: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +54,12 @@ impl Permissions {
                  make a rule with `mission permission add`",
             ));
         }
+        if asked.digest.is_none() && !grant.by_sight {
+            return Err(invalid(
+                "what is asked for is read from a screen alone: answer this one alone, or grant \
+                 it with --by-sight",
+            ));
+        }
         let mut rule = Rule {
             name: "grant".to_owned(),
             effect: Effect::Allow,
@@ -59,7 +67,10 @@ impl Permissions {
             argument: argument(asked)?,
             path: None,
             server: asked.server.as_deref().and_then(exact_text),
-            scope: self.scope(grant.scope, *slot, *execution)?,
+            scope: Scope {
+                by_sight: grant.by_sight,
+                ..self.scope(grant.scope, *slot, *execution)?
+            },
             expires_at: Some(self.clock.now().plus(grant.for_time.unwrap_or(USUAL))),
             uses_left: None,
         };

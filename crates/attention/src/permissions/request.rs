@@ -47,6 +47,27 @@ pub(super) async fn request(
     }
 }
 
+/// The same of several.
+pub(super) async fn every_name_of(paths: Vec<String>) -> Vec<String> {
+    const MOST: usize = 64;
+    let mut names: Vec<String> = Vec::new();
+    for (index, path) in paths.into_iter().enumerate() {
+        // More than anybody writes: what its links lead to is not looked up any more.
+        let of_path = if index < MOST {
+            every_name(path).await
+        } else {
+            vec![path]
+        };
+        names.extend(
+            of_path
+                .into_iter()
+                .filter(|name| !names.contains(name))
+                .collect::<Vec<_>>(),
+        );
+    }
+    names
+}
+
 /// A path as it is written, and as its links resolve: of one that does not exist
 /// yet, those of the nearest folder that does.
 async fn every_name(path: String) -> Vec<String> {

@@ -166,8 +166,11 @@ impl Permissions {
             ("recordings", home.recordings_dir()),
             ("run", home.run_dir().to_owned()),
             ("configuration", home.config_dir().to_owned()),
-            ("keys", home.data_dir().join("identity")),
-            ("audit", home.data_dir().join("audit")),
+            ("keys", home.identity_dir()),
+            ("audit", home.audit_dir()),
+            ("data", home.data_dir().to_owned()),
+            // May be elsewhere.
+            ("logs", home.log_dir()),
         ];
         let folders = protected
             .iter()

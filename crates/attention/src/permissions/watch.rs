@@ -10,7 +10,7 @@
 //!    `executions/open_requests.rs`): then nothing is done here.
 //! 2. The rules (`missiond_guard::permissions::decide`), if the dialog asks for a
 //!    permission and a rule allows or denies it, and the dialog has an option that is
-//!    certain to mean that.
+//!    certain to mean that. What it takes for a rule to allow: `witness.rs`.
 //! 3. A person, by a question.
 //!
 //! That it is a person is seen to where every call comes in: `question_answer`,
@@ -20,22 +20,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use missiond_core::{
-    Event, ExecutionId, PermissionAsked, PtyState, Question, QuestionOrigin, SlotId, TraceContext,
-};
+use missiond_core::{Event, ExecutionId, PtyState, Question, QuestionOrigin, SlotId, TraceContext};
 use missiond_guard::permissions::{Effect, Verdict};
 use missiond_runtime::OnPanic;
 use missiond_semantic::{AnswerOutcome, Dialog, DialogOption, WaitingFor};
 use missiond_slots::{Answer, InputError, OpenSlot};
-use missiond_store::permissions::{NewDecision, decide_by, settle_decision};
-use missiond_store::{StoreError, questions};
+use missiond_store::questions;
 use missiond_timeline::{FollowError, Follower};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::{Permissions, RuleSource, request};
+use super::Permissions;
+use super::witness::Witness;
 use crate::questions::{NewQuestion, QuestionError, Wording, identity, wording};
 
 /// Between two looks at a dialog that the launch of its agent answers.
@@ -160,6 +158,7 @@ impl DialogWatch {
             }
             Event::SlotClosed { slot, .. } => {
                 self.slots.remove(slot);
+                permissions.questions.announced().forget(*slot);
                 if let Err(error) = close_all(permissions, *slot).await {
                     tracing::error!(%slot, %error, "questions of closed slot not closed");
                 }
@@ -180,6 +179,7 @@ impl DialogWatch {
                 slot,
                 bell: Arc::clone(&bell),
                 tried: None,
+                asked: None,
                 left_at: None,
                 unread: None,
             };
@@ -207,6 +207,8 @@ struct Watcher {
     bell: Arc<Bell>,
     /// The dialog that was answered by rules and did not take it.
     tried: Option<Tried>,
+    /// The dialog of which it is on record that a person is asked.
+    asked: Option<String>,
     /// Since when a dialog is gone of which it is not known who answered it.
     left_at: Option<Instant>,
     /// What was seen without options, and since when.
@@ -271,8 +273,17 @@ impl Watcher {
             self.tried = None;
         }
         let runs = self.permissions.executions.in_slot(self.slot);
-        let origin = self.origin(&open, &dialog, &name, runs.map(|(execution, _)| execution));
-        let after_left = self.left(Some(&origin.key())).await?;
+        let shown = dialog.request.as_ref().map(|request| &request.asked);
+        let witness = Witness::of(&self.permissions, &open, shown);
+        let execution = runs.map(|(execution, _)| execution);
+        let mut origin = self.origin(&open, &dialog, &name, execution);
+        if let QuestionOrigin::Dialog { permission, .. } = &mut origin {
+            *permission = witness.asked(shown).map(Box::new);
+        }
+        // The same screen for another use of a tool is another question.
+        let key = origin.key();
+        let stays = !self.asks_otherwise(&origin).await?;
+        let after_left = self.left(Some(&*key).filter(|_| stays)).await?;
         if self
             .permissions
             .executions
@@ -282,17 +293,27 @@ impl Watcher {
         }
         let mut reason = None;
         if reading.waiting_for == Some(WaitingFor::Permission) {
-            let wanted = dialog.request.as_ref().map(|request| &request.asked);
             match &self.tried {
                 Some(tried) => reason = Some(tried.why.clone()),
                 None => {
-                    let request = request::request(&open, wanted, runs).await;
-                    let verdict = self.permissions.decide(&request).await?;
+                    let permissions = &self.permissions;
+                    let verdict = witness.verdict(permissions, &open, shown, runs).await?;
                     match verdict.effect {
-                        Effect::Ask => reason = Some(verdict.reason),
+                        Effect::Ask => {
+                            if self.asked.as_ref() != Some(&name) {
+                                let execution = runs.map(|(execution, _)| execution);
+                                let wanted = witness.asked(shown).unwrap_or_default();
+                                self.permissions
+                                    .put_verdict_on_record(self.slot, execution, &wanted, &verdict)
+                                    .await?;
+                                self.asked = Some(name.clone());
+                            }
+                            reason = Some(verdict.reason);
+                        }
                         Effect::Allow | Effect::Deny => {
+                            let decision = witness.decision();
                             match self
-                                .answer_by_rule(&open, &dialog, &origin, verdict)
+                                .answer_by_rule(&open, &dialog, &origin, verdict, decision)
                                 .await?
                             {
                                 RuleAnswer::Taken => return Ok(after_left),
@@ -370,13 +391,15 @@ impl Watcher {
     }
 
     /// Answers a dialog as the rules have decided. The decision and the uses of
-    /// its rules are on record before a key is pressed.
+    /// its rules are on record before a key is pressed; those of one that was taken when
+    /// the use was announced are already.
     async fn answer_by_rule(
         &self,
         open: &OpenSlot,
         dialog: &Dialog,
         origin: &QuestionOrigin,
         verdict: Verdict,
+        decision: Option<i64>,
     ) -> Result<RuleAnswer, QuestionError> {
         let request = dialog.request.as_ref();
         let option = match verdict.effect {
@@ -408,7 +431,8 @@ impl Watcher {
                 return Ok(RuleAnswer::Elsewhere);
             }
         }
-        let given = self.press(open, dialog, option, origin, &verdict).await;
+        let given = self.press(open, dialog, option, origin, &verdict, decision);
+        let given = given.await;
         let permissions = &self.permissions;
         match (&given, standing) {
             (Ok(RuleAnswer::Taken), Some(question)) => {
@@ -438,6 +462,7 @@ impl Watcher {
         option: &DialogOption,
         origin: &QuestionOrigin,
         verdict: &Verdict,
+        decision: Option<i64>,
     ) -> Result<RuleAnswer, QuestionError> {
         let permissions = &self.permissions;
         let QuestionOrigin::Dialog {
@@ -449,8 +474,17 @@ impl Watcher {
             return Ok(RuleAnswer::Elsewhere);
         };
         let (execution, wanted) = (*execution, permission.as_deref().cloned());
-        let decision = self.record(execution, wanted, verdict).await?;
-        let Some(decision) = decision else {
+        let digest = wanted.as_ref().and_then(|asked| asked.digest.clone());
+        let recorded = match decision {
+            Some(decision) => Some(decision),
+            None => {
+                let asked = wanted.unwrap_or_default();
+                permissions
+                    .record_decision(self.slot, execution, asked, verdict)
+                    .await?
+            }
+        };
+        let Some(decision) = recorded else {
             return Ok(RuleAnswer::Elsewhere);
         };
         let answer = Answer {
@@ -475,14 +509,14 @@ impl Watcher {
             Err(error @ InputError::Closed) => (error.to_string(), RuleAnswer::Elsewhere),
             Err(error) => (error.to_string(), RuleAnswer::Not(error.to_string())),
         };
-        let now = permissions.clock.now();
-        permissions
-            .db
-            .write(move |tx| {
-                Box::pin(async move { settle_decision(tx, decision, &outcome, now).await })
-            })
-            .await?;
+        permissions.settle(decision, &outcome).await?;
         if matches!(given, RuleAnswer::Taken) {
+            if let Some(digest) = digest {
+                permissions
+                    .questions
+                    .announced()
+                    .answered(self.slot, &digest);
+            }
             tracing::info!(slot = %self.slot, reason = verdict.reason, "dialog decided by rule");
             let resolved = Event::ConfirmResolved {
                 slot: self.slot,
@@ -502,42 +536,15 @@ impl Watcher {
         })
     }
 
-    /// Puts a decision on record and counts the uses of its rules; none when a
-    /// rule is used up or gone since it decided.
-    async fn record(
-        &self,
-        execution: Option<ExecutionId>,
-        wanted: Option<PermissionAsked>,
-        verdict: &Verdict,
-    ) -> Result<Option<i64>, QuestionError> {
-        let permissions = &self.permissions;
-        let known = permissions.rules().await?;
-        let numbers: Vec<i64> = known
-            .iter()
-            .filter(|known| verdict.rules.contains(&known.rule.name))
-            .filter_map(|known| match known.source {
-                RuleSource::Stored { number, .. } => Some(number),
-                RuleSource::BuiltIn | RuleSource::Configuration => None,
-            })
-            .collect();
-        let decision = NewDecision {
-            slot: self.slot,
-            execution,
-            asked: wanted.unwrap_or_default(),
-            effect: verdict.effect.as_str().to_owned(),
-            decided_by: verdict.rules.join(", "),
-            reason: verdict.reason.clone(),
-            decided_at: permissions.clock.now(),
+    /// Whether the question that stands for this dialog is about something else than
+    /// what the agent's program has announced since.
+    async fn asks_otherwise(&self, origin: &QuestionOrigin) -> Result<bool, QuestionError> {
+        let Some(digest) = digest_of(origin) else {
+            return Ok(false);
         };
-        let recorded = permissions
-            .db
-            .write(move |tx| Box::pin(async move { decide_by(tx, &decision, &numbers).await }))
-            .await;
-        match recorded {
-            Ok(decision) => Ok(Some(decision)),
-            Err(StoreError::Conflict { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        let standing = self.standing(origin).await?;
+        let asked = standing.as_ref().and_then(|one| digest_of(&one.origin));
+        Ok(asked.is_some_and(|asked| asked != digest))
     }
 
     /// The open question that stands for a dialog.
@@ -617,4 +624,11 @@ async fn close_all(permissions: &Permissions, slot: SlotId) -> Result<(), Questi
             .await?;
     }
     Ok(())
+}
+
+fn digest_of(origin: &QuestionOrigin) -> Option<&str> {
+    match origin {
+        QuestionOrigin::Dialog { permission, .. } => permission.as_ref()?.digest.as_deref(),
+        _ => None,
+    }
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use missiond_core::{
-    AnswerText, ExecutionId, ObservationId, Question, QuestionOrigin, QuestionRef, QuestionStatus,
-    SlotId, TraceContext,
+    AnswerText, Controller, ExecutionId, ObservationId, Question, QuestionOrigin, QuestionRef,
+    QuestionStatus, SlotId, TraceContext,
 };
 use missiond_executions::Accepted;
 use missiond_semantic::AnswerOutcome;
@@ -35,8 +35,25 @@ impl Questions {
             return Err(already_closed(&question));
         }
         match &question.origin {
-            QuestionOrigin::Dialog { slot, dialog, .. } => {
+            QuestionOrigin::Dialog {
+                slot,
+                dialog,
+                permission,
+                ..
+            } => {
+                let digest = permission
+                    .as_ref()
+                    .and_then(|asked| asked.digest.as_deref());
+                if digest.is_some_and(|digest| self.is_over(*slot, digest)) {
+                    return Err(QuestionError::Gone {
+                        number: question.number,
+                        why: "its agent does not ask for that any more".to_owned(),
+                    });
+                }
                 let option = self.answer_dialog(&question, *slot, dialog, text).await?;
+                if let Some(digest) = digest {
+                    self.announced.answered(*slot, digest);
+                }
                 self.answered(&question, option, by, trace).await
             }
             QuestionOrigin::NeedsInput {
@@ -49,7 +66,9 @@ impl Questions {
             }
             QuestionOrigin::Task { .. } | QuestionOrigin::Tool { .. } => {
                 let answer = chosen(&question, text)?;
-                self.answered(&question, answer, by, trace).await
+                let answered = self.answered(&question, answer, by, trace).await?;
+                self.settle_drift(&answered).await?;
+                Ok(answered)
             }
         }
     }
@@ -151,6 +170,13 @@ impl Questions {
                 Err(refused(question, &error))
             }
         }
+    }
+
+    /// Whether what a hook announced has ended. A protocol takes its own questions back.
+    fn is_over(&self, slot: SlotId, digest: &str) -> bool {
+        let open = self.slots.find(&slot.to_string());
+        let has_screen = open.is_some_and(|open| open.controller() == Controller::Terminal);
+        has_screen && !self.announced.is_open(slot, digest)
     }
 
     async fn give_up(&self, question: &Question) {

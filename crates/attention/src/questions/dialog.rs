@@ -22,6 +22,17 @@ pub fn identity(dialog: &Dialog) -> String {
     for option in &dialog.options {
         add(&option.label);
     }
+    // Where it is known what would be done, every byte of it counts.
+    if let Some(request) = &dialog.request {
+        let asked = &request.asked;
+        let parts = [&asked.tool, &asked.server, &asked.command, &asked.argument];
+        for part in parts
+            .into_iter()
+            .chain([&asked.path, &asked.cwd, &asked.digest])
+        {
+            add(part.as_deref().unwrap_or_default());
+        }
+    }
     hex::encode(&hash.finalize()[..8])
 }
 

@@ -1,5 +1,6 @@
 //! Why a question was not asked, answered or dismissed.
 
+use missiond_audit::AuditError;
 use missiond_core::{ErrorCode, QuestionNumber};
 use missiond_executions::ExecutionError;
 use missiond_store::StoreError;
@@ -33,6 +34,8 @@ pub enum QuestionError {
     Execution(#[from] ExecutionError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Audit(#[from] AuditError),
 }
 
 impl QuestionError {
@@ -46,6 +49,7 @@ impl QuestionError {
             }
             Self::Execution(error) => error.code(),
             Self::Store(error) => error.code(),
+            Self::Audit(error) => error.code(),
         }
     }
 }

@@ -43,8 +43,21 @@ pub(super) async fn follow(questions: Arc<Questions>, follower: Option<Follower>
             Event::InputRequested { execution, .. }
             | Event::ExecutionStateChanged { execution, .. }
             | Event::ExecutionEnded { execution, .. } => *execution,
+            Event::RunDrifted {
+                execution, digest, ..
+            } => {
+                if let Err(error) = questions.handle_drift(*execution, digest).await {
+                    tracing::error!(%execution, %error, "drift of run not asked about");
+                }
+                continue;
+            }
             _ => continue,
         };
+        if let Event::ExecutionEnded { execution, .. } = &event.event
+            && let Err(error) = questions.close_drifts_of(*execution).await
+        {
+            tracing::error!(%execution, %error, "drift questions of run not closed");
+        }
         if let Err(error) = questions.reconcile_execution(execution).await {
             tracing::error!(%execution, %error, "execution questions not refreshed");
         }

@@ -8,6 +8,7 @@
 
 mod answer;
 mod dialog;
+mod drift;
 mod error;
 mod inputs;
 mod under_way;
@@ -27,6 +28,7 @@ use missiond_store::{MissionDb, NewEvent, StoreError, board, timeline};
 use missiond_timeline::Timeline;
 use tokio::sync::watch;
 
+use crate::announced::Announced;
 pub use dialog::{Wording, identity, wording};
 pub use error::QuestionError;
 pub use missiond_store::questions::NewQuestion;
@@ -53,6 +55,7 @@ pub struct Questions {
     rechecks: watch::Sender<u64>,
     /// Requests of agents that are being answered from here.
     under_way: UnderWay,
+    announced: Announced,
     tasks: Tasks,
 }
 
@@ -68,6 +71,8 @@ impl Component for Questions {
             let mut first = Some(self.timeline.follow());
             let reconciled = self.reconcile_inputs().await;
             reconciled.map_err(|error| StartError::new(error.code(), error))?;
+            let asked = self.reconcile_drifts().await;
+            asked.map_err(|error| StartError::new(error.code(), error))?;
             let this = Arc::clone(&self);
             self.tasks.spawn_restarting("questions", move || {
                 inputs::follow(Arc::clone(&this), first.take())
@@ -100,8 +105,14 @@ impl Questions {
             executions,
             rechecks: watch::Sender::new(0),
             under_way: UnderWay::default(),
+            announced: Announced::default(),
             tasks: Tasks::new(supervisor),
         }
+    }
+
+    /// What the programs of agents are about to do.
+    pub fn announced(&self) -> &Announced {
+        &self.announced
     }
 
     /// Asks a person. What stands already is not asked again; the one that is

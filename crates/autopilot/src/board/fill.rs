@@ -37,6 +37,8 @@ struct Defaults {
     engine: Option<CliEngine>,
     /// Folders to check out in worktrees; everything when left out.
     sparse: Vec<String>,
+    /// Files that say what is checked, for every check of every task.
+    protect: Vec<String>,
 }
 
 impl Defaults {
@@ -89,7 +91,16 @@ pub(super) fn fill_now(
         if repository.is_absolute() && !repository.is_dir() {
             return Err(BoardError::NoRepository(repository.display().to_string()));
         }
-        draft = draft.over(repository_defaults(&repository)?);
+        let defaults = read_defaults(&repository)?;
+        let protect = defaults.protect.clone();
+        draft = draft.over(defaults.draft());
+        for check in draft.checks.iter_mut().flatten() {
+            let new = protect
+                .iter()
+                .filter(|pattern| !check.protect.contains(pattern));
+            let new: Vec<_> = new.cloned().collect();
+            check.protect.extend(new);
+        }
     }
     let warnings = warnings(&draft);
     Ok(Filled { draft, warnings })

@@ -5,10 +5,12 @@
 use std::path::{Path, PathBuf};
 
 use missiond_core::{Check, Evidence, Isolation, TraceContext};
+use missiond_sandbox::Profile;
 use missiond_workspace::{
     Command, CommandResult, Committed, Ending, Leftovers, WorkspaceError, Worktree, named_files,
 };
 
+use super::doubts;
 use super::settle::{self, Settled};
 use super::work::{JobError, Work};
 
@@ -30,7 +32,8 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
             }
             let mut cancelled = false;
             for one in &work.task.checks {
-                let ran = run(work, one, path, Leftovers::End, work.cancelled()).await;
+                let wall = work.shared.config().sandbox.around_checks();
+                let ran = run(work, one, path, wall, Leftovers::End, work.cancelled()).await;
                 if ran.ending == Ending::Cancelled {
                     cancelled = true;
                     break;
@@ -50,8 +53,12 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
             if cancelled {
                 return Err(JobError::Cancelled);
             }
+            let doubts = match &worktree {
+                Some(worktree) => doubts(work, worktree).await?,
+                None => Vec::new(),
+            };
             if let Some(last) = evidence.last_mut() {
-                last.note = note(&committed, &settled);
+                last.note = note(&committed, &settled, doubts);
             }
         }
         Saved::Not(why) => evidence.push(unsaved(work, round, why)),
@@ -67,11 +74,13 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
     }
 }
 
-/// Runs one command of a task in its place, until it is `cancelled`.
+/// Runs one command of a task in its place, until it is `cancelled`, behind a wall of this
+/// thickness.
 pub(super) async fn run(
     work: &Work,
     check: &Check,
     path: &Path,
+    wall: Profile,
     leftovers: Leftovers,
     cancelled: impl Future<Output = ()> + Send,
 ) -> CommandResult {
@@ -86,12 +95,28 @@ pub(super) async fn run(
     command.expected_exit = check.expected_exit;
     command.tail_limit = missiond_core::EVIDENCE_TAIL_BYTES;
     command.leftovers = leftovers;
+    let hidden = work.shared.home.own_folders();
+    command.sandbox = Some(work.shared.config().sandbox.place(wall, path, hidden));
     missiond_workspace::run(&command, cancelled).await
 }
 
-/// What is said of files that are not the agent's work, or do not look like it.
-fn note(committed: &Committed, settled: &Settled) -> Option<String> {
+/// What a person should know of before they believe the checks.
+async fn doubts(work: &Work, worktree: &Worktree) -> Result<Vec<String>, JobError> {
+    let changed = doubts::changed_checks(work).await?;
     let mut sentences = Vec::new();
+    if !changed.is_empty() {
+        sentences.push(format!(
+            "The work changes what it was checked by: {}. A person decides whether it is taken.",
+            changed.join(", ")
+        ));
+    }
+    sentences.extend(doubts::new_programs(work, worktree).await);
+    Ok(sentences)
+}
+
+/// What is said of files that are not the agent's work, or do not look like it.
+fn note(committed: &Committed, settled: &Settled, doubts: Vec<String>) -> Option<String> {
+    let mut sentences = doubts;
     let counted = |files: &[PathBuf]| match files.len() {
         1 => "1 file".to_owned(),
         count => format!("{count} files"),

@@ -1,6 +1,6 @@
 //! Bringing verified work back, and being done: the merge, then the task, then
 //! the agent and its place. Work that a person wants to see first is left where it is,
-//! and its task is ready for review. Work that others have overtaken is checked again
+//! and its task is ready for review; so is work that changed its own checks. Work that others have overtaken is checked again
 //! together with theirs before it is merged: two changes that are good alone may
 //! not be so together.
 
@@ -14,10 +14,12 @@ use missiond_workspace::{
 };
 
 use super::work::{JobError, Work};
-use super::{check, conclude, tidy};
+use super::{check, conclude, doubts, tidy};
 
 pub(super) async fn integrate(work: &Work) -> Result<(), JobError> {
-    if work.task.is_reviewed() && submit(work).await? {
+    // A check that the work has changed proves nothing of it.
+    let is_reviewed = work.task.is_reviewed() || !doubts::changed_checks(work).await?.is_empty();
+    if is_reviewed && submit(work).await? {
         return Ok(());
     }
     if work.task.isolation == Isolation::Worktree && !bring_back(work).await? {

@@ -5,6 +5,7 @@ mod ask;
 mod check;
 mod conclude;
 mod dispatch;
+mod doubts;
 mod integrate;
 mod prepare;
 mod prompt;

@@ -10,7 +10,7 @@ use missiond_store::board::{self, AttemptLocation};
 use missiond_workspace::{Repository, WorkspaceError, Worktree, WorktreePlan};
 
 use super::work::{JobError, Work};
-use super::{check, settle};
+use super::{check, doubts, settle};
 use crate::board::sparse_paths;
 use crate::slot_names;
 
@@ -29,6 +29,9 @@ pub(super) async fn prepare(work: &Work) -> Result<Attempt, JobError> {
     };
     if let Some(path) = &place.worktree {
         set_up(work, path).await?;
+        if work.task.isolation == Isolation::Worktree {
+            doubts::remember_programs(work, &Worktree::open(path).await?).await;
+        }
     }
     let board = &work.shared.board;
     let recorded = board.record_location(&work.attempt, place, TraceContext::root());
@@ -155,7 +158,8 @@ async fn folder(work: &Work) -> Result<PathBuf, JobError> {
 async fn set_up(work: &Work, path: &Path) -> Result<(), JobError> {
     for step in &work.task.setup {
         let keep = missiond_workspace::Leftovers::Keep;
-        let ran = check::run(work, step, path, keep, work.cancelled()).await;
+        let wall = work.shared.config().sandbox.around_setup();
+        let ran = check::run(work, step, path, wall, keep, work.cancelled()).await;
         if ran.ending == missiond_workspace::Ending::Cancelled {
             return Err(JobError::Cancelled);
         }

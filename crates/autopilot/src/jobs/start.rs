@@ -99,6 +99,7 @@ async fn start_in(
         signals: None,
         // Whoever put the task on the board said where it is to be done.
         trust_folder: true,
+        sandbox: work.shared.config().sandbox.agents,
         size: DEFAULT_SIZE,
     };
     let trace = work.trace();

@@ -98,7 +98,8 @@ pub(super) async fn tear_down(work: &Work) {
         return;
     }
     for step in &work.task.teardown {
-        let ran = check::run(work, step, path, Leftovers::End, std::future::pending()).await;
+        let (wall, end) = (work.shared.config().sandbox.around_setup(), Leftovers::End);
+        let ran = check::run(work, step, path, wall, end, std::future::pending()).await;
         if !ran.passed() {
             let text = NoteText::excerpt(&format!("the teardown `{}` failed: {ran}", step.label()));
             let Some(text) = text else { continue };

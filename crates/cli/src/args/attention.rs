@@ -13,7 +13,8 @@ use super::duration::duration;
 
 #[derive(Debug, Args)]
 pub(crate) struct InboxArgs {
-    /// Show it anew whenever something changes, until Ctrl-C.
+    /// Keep it on the whole terminal, with a key for each answer (`?` lists them). Without a
+    /// terminal, or with --json, print it anew whenever something changes.
     #[arg(long)]
     pub(crate) watch: bool,
     /// Also what was answered or dismissed, the newest first.
@@ -37,6 +38,9 @@ pub(crate) struct AnswerArgs {
     /// For whom it holds then; for an hour when --for is left out.
     #[arg(long, value_enum)]
     pub(crate) scope: Option<ScopeArg>,
+    /// With --for or --scope: also where the dialog is known from its screen alone.
+    #[arg(long)]
+    pub(crate) by_sight: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -160,6 +164,10 @@ pub(crate) struct PermissionAddArgs {
     /// It decides so often and no more.
     #[arg(long)]
     pub(crate) uses: Option<Bounded<1, { u32::MAX as i64 }>>,
+    /// Allow also what a screen alone shows, where no hook and no protocol says what the
+    /// agent's program asks.
+    #[arg(long)]
+    pub(crate) by_sight: bool,
 }
 
 #[derive(Debug, Args)]

@@ -193,6 +193,13 @@ pub(crate) struct HookArgs {
     /// Which agent CLI the session is of.
     #[arg(long, default_value = "claude")]
     pub(crate) engine: CliEngine,
+    /// Answer whether the tool may be used, by the rules; without an answer of the daemon
+    /// it may not.
+    #[arg(long, requires = "access_file")]
+    pub(crate) judge: bool,
+    /// Tell the daemon nothing beside: it hears of the agent by its protocol.
+    #[arg(long, requires = "judge")]
+    pub(crate) unreported: bool,
 }
 
 #[derive(Debug, Args)]

@@ -26,7 +26,16 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
     ("Have work done", &["run", "task", "autopilot", "demo"]),
     (
         "Answer and allow",
-        &["answer", "dismiss", "permission", "guard"],
+        &[
+            "answer",
+            "dismiss",
+            "permission",
+            "policy",
+            "trust",
+            "audit",
+            "guard",
+            "sandbox",
+        ],
     ),
     (
         "Agents at work",
@@ -51,6 +60,7 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
             "engine",
             "mcp",
             "acp",
+            "llm",
             "model",
             "token",
             "daemon",

@@ -299,6 +299,11 @@ pub(crate) struct DraftArgs {
     /// split as a shell does; no shell runs.
     #[arg(long = "check", value_name = "COMMAND", value_parser = command)]
     pub(crate) checks: Vec<Check>,
+    /// Files that say what the checks check, beside those known for their commands: work
+    /// that changes one is shown to a person first. `*` stands for any characters; may be
+    /// given again.
+    #[arg(long, value_name = "PATTERN", requires = "checks")]
+    pub(crate) protect: Vec<String>,
     /// A command that prepares the place of work; may be given again.
     #[arg(long = "setup", value_name = "COMMAND", value_parser = command)]
     pub(crate) setup: Vec<Check>,

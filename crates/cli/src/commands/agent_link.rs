@@ -12,6 +12,7 @@ use missiond_api::{
 };
 use missiond_core::ErrorCode;
 use serde::Serialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 #[derive(Debug)]
 pub(super) struct AgentLink {
@@ -58,13 +59,23 @@ impl AgentLink {
         Ok(link)
     }
 
-    /// One request and its answer; nothing else may be under way.
+    /// One request that is done when it is answered; nothing else may be under way.
     pub(super) fn ask(
         &mut self,
         method: &str,
         params: &impl Serialize,
         due: Instant,
     ) -> Result<(), LinkError> {
+        self.ask_for::<IgnoredAny>(method, params, due).map(drop)
+    }
+
+    /// One request and its answer; nothing else may be under way.
+    pub(super) fn ask_for<T: DeserializeOwned>(
+        &mut self,
+        method: &str,
+        params: &impl Serialize,
+        due: Instant,
+    ) -> Result<T, LinkError> {
         self.stream.set_write_timeout(Some(left(due)?))?;
         let line = Request::line(&RequestId::Number(0), method, params);
         self.stream.write_all(&line)?;
@@ -74,7 +85,9 @@ impl AgentLink {
                 .receive()?
                 .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
             if let Ok(Incoming::Response(Response { result, .. })) = Incoming::parse(&line) {
-                return result.map(drop).map_err(sorted);
+                let result = result.map_err(sorted)?;
+                return serde_json::from_str(result.get())
+                    .map_err(|error| LinkError::Away(io::Error::other(error)));
             }
         }
     }

@@ -38,6 +38,9 @@ pub(super) fn inbox(
     reach: &Reach,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
+    if args.watch && super::inbox::fits(output) {
+        return super::inbox::watch(reach, output);
+    }
     let mut client = reach.client(output)?;
     if args.watch {
         return watch(&mut client, output);
@@ -222,6 +225,7 @@ pub(super) fn answer(
     let grant = (seconds.is_some() || args.scope.is_some()).then(|| GrantParams {
         seconds,
         scope: args.scope.map(Into::into).unwrap_or_default(),
+        by_sight: args.by_sight,
     });
     let params = QuestionAnswerParams {
         question: args.question,

@@ -20,6 +20,7 @@ use crate::process;
 use crate::term::Style;
 
 use super::engine::driven;
+use super::sandbox;
 use super::startable::{Finding, Readiness, Verdict};
 use super::status::open_incidents;
 
@@ -62,6 +63,7 @@ pub(super) fn doctor(reach: &Reach, output: &mut Output) -> Result<ExitCode, Fai
         port,
         containment(),
         callers(),
+        sandbox::finding(&config),
         git(),
     ];
     let agents: Vec<_> = agents
@@ -112,7 +114,16 @@ fn agent(engine: &CliEngine, config: &Config) -> Finding {
             );
             let drive = driven(engine, config, &path);
             let drive = format!("driven by {}: {}", way(drive.by), drive.why);
+            let model = if config.llm.is_for(engine) {
+                "reaches its model through the daemon, which has the key (`llm.engines`)"
+            } else {
+                "reaches its model by its own log-in or key"
+            };
+            let drive = format!("{drive}\n{model}");
             match login_state(engine, &|name| std::env::var_os(name)) {
+                LoginState::Absent if config.llm.is_for(engine) => {
+                    (Verdict::Ok, format!("{what}\n{drive}"))
+                }
                 LoginState::Absent => (
                     Verdict::Warning,
                     format!("{what}: no log-in was found; run `{engine}` once and log in\n{drive}"),

@@ -2,6 +2,8 @@
 //! is decided in `missiond-secrets`; here is decided which files are read and how what was
 //! found is told. The secret itself is never printed.
 
+mod inspect;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -35,7 +37,13 @@ struct Found {
 }
 
 pub(super) fn run(command: &GuardCommand, output: &mut Output) -> Result<ExitCode, Failure> {
-    let GuardCommand::Scan(args) = command;
+    match command {
+        GuardCommand::Scan(args) => scan(args, output),
+        GuardCommand::Inspect(args) => inspect::run(args, output),
+    }
+}
+
+fn scan(args: &ScanArgs, output: &mut Output) -> Result<ExitCode, Failure> {
     let detector = Detector::current();
     let mut scanned = Scanned::default();
     if args.staged {
@@ -85,23 +93,30 @@ fn scan_files(
     scanned: &mut Scanned,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    each_file(&args.files, output, |name, text, output| {
+        scanned.tell(&found_in(name, text, detector), output);
+    })
+}
+
+/// Reads what is named, and of folders the files that are text.
+fn each_file(
+    named: &[PathBuf],
+    output: &mut Output,
+    mut look: impl FnMut(&str, &[u8], &mut Output),
+) -> Result<(), Failure> {
     let here = [PathBuf::from(".")];
-    let named = if args.files.is_empty() {
-        &here[..]
-    } else {
-        &args.files
-    };
+    let named = if named.is_empty() { &here[..] } else { named };
     for path in named {
         if path.as_os_str() == "-" {
             let mut text = Vec::new();
             std::io::stdin().lock().read_to_end(&mut text)?;
-            scanned.tell(&found_in("-", &text, detector), output);
+            look("-", &text, output);
             continue;
         }
         let kind = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
         if !kind.is_dir() {
             let text = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
-            scanned.tell(&found_in(&path.to_string_lossy(), &text, detector), output);
+            look(&path.to_string_lossy(), &text, output);
             continue;
         }
         let files = match files_of_git(path) {
@@ -121,7 +136,7 @@ fn scan_files(
             };
             if !is_binary(&text) {
                 let name = file.strip_prefix(".").unwrap_or(&file).to_string_lossy();
-                scanned.tell(&found_in(&name, &text, detector), output);
+                look(&name, &text, output);
             }
         }
     }
@@ -274,7 +289,7 @@ fn found_in(file: &str, text: &[u8], detector: &Detector) -> Vec<Found> {
         begin: 0,
     };
     detector
-        .scan(text)
+        .scan_terminal(text)
         .iter()
         .filter_map(|finding| lines.place(file, finding))
         .collect()

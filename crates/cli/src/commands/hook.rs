@@ -3,16 +3,24 @@
 //!
 //! An agent waits for its hooks. So this is over within two seconds whatever
 //! happens, never fails, and prints nothing an agent could take for an answer.
+//!
+//! One that is asked whether a tool may be used (`--judge`) prints the answer of the
+//! rules. It waits five seconds for a daemon that is away or slow, which is more than a
+//! restart takes; without an answer it refuses, and says so.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use missiond_adapters::{HookEvent, HookReport, MAX_HOOK_INPUT};
+use missiond_adapters::{
+    HookDialect, HookEvent, HookReport, MAX_HOOK_INPUT, REFUSING_EXIT, ToolUse, ToolUseAnswer,
+    ToolUseVerdict,
+};
 use missiond_api::operations::compute::{ForegroundActivity, SlotForeground, SlotForegroundParams};
 use missiond_api::{
-    AccessFile, Client, EXECUTION_VARIABLE, Home, HookParams, HookSpool, METHOD_HOOK, Spooled,
+    AccessFile, Client, EXECUTION_VARIABLE, Home, HookParams, HookSpool, METHOD_HOOK,
+    METHOD_TOOL_USE, Spooled, ToolUseParams,
 };
 use missiond_core::{AbsolutePath, CliEngine, Text};
 use serde_json::value::to_raw_value;
@@ -24,14 +32,28 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// What is left of the limit is for keeping the report.
 const DAEMON_LIMIT: Duration = Duration::from_millis(1_400);
 
+/// How long the daemon may take to say whether a tool may be used; between two tries to
+/// reach it; and the end of it all, which comes before the CLI gives a hook up and uses
+/// the tool.
+const JUDGED_WITHIN: Duration = Duration::from_secs(5);
+const TRY_AGAIN: Duration = Duration::from_millis(100);
+const JUDGE_LIMIT: Duration = Duration::from_secs(9);
+
 pub(super) fn run(args: &HookArgs) -> ExitCode {
     let began = Instant::now();
-    std::thread::spawn(|| {
-        std::thread::sleep(LIMIT);
-        std::process::exit(0);
-    });
+    if let Some(access_file) = args.access_file.as_deref().filter(|_| args.judge) {
+        end_after(JUDGE_LIMIT, REFUSING_EXIT.into());
+        return match judge(access_file, args.unreported, began + JUDGED_WITHIN) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => {
+                let _ = writeln!(io::stderr(), "missiond refuses this use of a tool: {why}");
+                ExitCode::from(REFUSING_EXIT)
+            }
+        };
+    }
+    end_after(LIMIT, 0);
     let reported = match &args.access_file {
-        Some(access_file) => report(access_file, began),
+        Some(access_file) => read_event().and_then(|event| report(access_file, event, began)),
         None => report_foreground(&args.engine),
     };
     if let Err(why) = reported {
@@ -40,9 +62,65 @@ pub(super) fn run(args: &HookArgs) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn report(access_file: &Path, began: Instant) -> Result<(), String> {
+/// Whatever happens.
+fn end_after(limit: Duration, code: i32) {
+    std::thread::spawn(move || {
+        std::thread::sleep(limit);
+        std::process::exit(code);
+    });
+}
+
+/// Prints whether the tool may be used. Whatever goes wrong before it is known refuses.
+fn judge(access_file: &Path, unreported: bool, due: Instant) -> Result<(), String> {
     let access = AccessFile::read(access_file).map_err(|error| error.to_string())?;
-    let Some(report) = read_event()? else {
+    let input = read_input()?;
+    let asked = ToolUse::parse(&input).map_err(|error| error.to_string())?;
+    let (used, dialect) = asked.ok_or("this hook runs before a tool and at no other event")?;
+    let params = ToolUseParams {
+        asked: to_raw_value(&used).map_err(|error| error.to_string())?,
+    };
+    let answer = ask(&access, &params, due)?;
+    if answer.verdict != ToolUseVerdict::Deny && !unreported {
+        let event = HookReport::parse(&input).map_err(|error| error.to_string());
+        let reported = event.and_then(|event| report(access_file, event, Instant::now()));
+        if let Err(why) = reported {
+            let _ = writeln!(io::stderr(), "mission hook: {why}");
+        }
+    }
+    say(dialect, &answer)
+}
+
+/// The answer of the daemon, which may be on its way back.
+fn ask(access: &AccessFile, params: &ToolUseParams, due: Instant) -> Result<ToolUseAnswer, String> {
+    loop {
+        let asked = AgentLink::open(access, due)
+            .and_then(|mut link| link.ask_for(METHOD_TOOL_USE, params, due));
+        match asked {
+            Ok(answer) => return Ok(answer),
+            Err(LinkError::Refused(error)) => return Err(error.message),
+            Err(LinkError::Away(error)) if Instant::now() + TRY_AGAIN >= due => {
+                return Err(format!(
+                    "its rules could not be asked within {} s, because the daemon is away or \
+                     too slow ({error}); try again when it is back",
+                    JUDGED_WITHIN.as_secs()
+                ));
+            }
+            Err(LinkError::Away(_)) => std::thread::sleep(TRY_AGAIN),
+        }
+    }
+}
+
+fn say(dialect: HookDialect, answer: &ToolUseAnswer) -> Result<(), String> {
+    let Some(line) = dialect.answer(answer) else {
+        return Ok(());
+    };
+    let said = writeln!(io::stdout(), "{line}");
+    said.map_err(|error| format!("the answer cannot be printed: {error}"))
+}
+
+fn report(access_file: &Path, event: Option<HookReport>, began: Instant) -> Result<(), String> {
+    let access = AccessFile::read(access_file).map_err(|error| error.to_string())?;
+    let Some(report) = event else {
         return Ok(());
     };
     let spool = HookSpool::in_folder(access_file.parent().unwrap_or(Path::new(".")));
@@ -63,12 +141,16 @@ fn report(access_file: &Path, began: Instant) -> Result<(), String> {
 }
 
 fn read_event() -> Result<Option<HookReport>, String> {
+    HookReport::parse(&read_input()?).map_err(|error| error.to_string())
+}
+
+fn read_input() -> Result<Vec<u8>, String> {
     let mut input = Vec::new();
     io::stdin()
         .take(MAX_HOOK_INPUT as u64 + 1)
         .read_to_end(&mut input)
         .map_err(|error| format!("the event cannot be read: {error}"))?;
-    HookReport::parse(&input).map_err(|error| error.to_string())
+    Ok(input)
 }
 
 /// Tells what the person's own session does. Without a daemon there is nobody to

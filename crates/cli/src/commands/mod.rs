@@ -4,6 +4,7 @@ mod acp;
 mod agent_link;
 mod attach;
 mod attention;
+mod audit;
 mod autopilot;
 mod bench;
 mod bridge;
@@ -20,21 +21,25 @@ mod engine;
 mod execution;
 mod guard;
 mod hook;
+mod inbox;
 mod incident;
 mod init;
 mod journal;
 mod kb;
 mod kb_show;
 mod kb_transfer;
+mod llm;
 mod logs;
 mod mcp;
 mod model;
 mod permission;
 mod picture;
+mod policy;
 mod registry;
 mod rehearse;
 mod review;
 mod run;
+mod sandbox;
 mod search;
 mod seconds;
 mod semantic;
@@ -46,6 +51,7 @@ mod startable;
 mod status;
 mod task;
 mod timeline;
+mod trust;
 mod uninstall;
 mod upgrade;
 mod usage;
@@ -55,7 +61,7 @@ mod worktree;
 use std::process::ExitCode;
 
 use crate::args::ExecutionCommand;
-use crate::args::{Cli, Command};
+use crate::args::{AuditCommand, Cli, Command};
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -75,6 +81,9 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Semantic(command) => return semantic::run(&command, output),
         Command::Guard(command) => return guard::run(&command, output),
         Command::Journal(command) => return journal::run(command, output),
+        Command::Audit(command) if !matches!(command, AuditCommand::RotateKey) => {
+            return audit::run(command, output);
+        }
         Command::Model(command) => return model::run(&command, output),
         Command::Execution(ExecutionCommand::Mcp(args)) => return bridge::run(&args.access_file),
         Command::Hook(args) => return Ok(hook::run(&args)),
@@ -85,6 +94,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
             missiond_pty::host::run()?;
             return Ok(ExitCode::SUCCESS);
         }
+        Command::Sandbox(command) => return sandbox::run(command, output),
         Command::Bench(args) => return bench::run(&args, output),
         Command::Docs(args) if !args.web => return docs::run(args, output),
         _ => {}
@@ -112,6 +122,9 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Answer(args) => attention::answer(args, &reach, output),
         Command::Dismiss(args) => attention::dismiss(args, &reach, output),
         Command::Permission(command) => permission::run(command, &reach, output),
+        Command::Trust(command) => trust::run(command, &reach, output),
+        Command::Audit(_) => audit::rotate_key(&reach, output),
+        Command::Policy(command) => policy::run(command, &reach, output),
         Command::Open(args) => web::open(&args, &reach, output),
         Command::Token(command) => web::token(command, &reach, output),
         Command::Autopilot(command) => autopilot::run(command, &reach, output),
@@ -125,6 +138,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Skill(command) => context::skill(command, &reach, output),
         Command::Conversation(command) => conversation::run(command, &reach, output),
         Command::Kb(command) => kb::run(command, &reach, output),
+        Command::Llm(command) => llm::run(command, &reach, output),
         Command::Call(args) => call::call(args, &reach, output),
         Command::Acp(args) => acp::run(args, &reach, output),
         Command::Mcp(args) => mcp::run(args, &reach, output),
@@ -139,6 +153,7 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         | Command::Journal(_)
         | Command::Model(_)
         | Command::Bench(_)
+        | Command::Sandbox(_)
         | Command::PtyHost => Ok(ExitCode::SUCCESS),
     }
 }

@@ -76,6 +76,7 @@ fn add_params(args: PermissionAddArgs) -> Result<PermissionAddParams, Failure> {
             slot: args.slot,
             execution: args.execution,
             task: args.task,
+            by_sight: args.by_sight,
         },
         seconds: seconds.transpose()?,
         uses: args.uses,
@@ -123,6 +124,7 @@ fn row(rule: &PermissionRule) -> Vec<String> {
         subject.slot.clone(),
         subject.execution.map(|id| id.to_string()),
         subject.task.map(|id| id.to_string()),
+        subject.by_sight.then(|| "by sight".to_owned()),
     ];
     let whom: Vec<_> = whom.into_iter().flatten().collect();
     let until = match (rule.in_force, rule.expires_at, rule.uses_left) {

@@ -196,7 +196,7 @@ fn unit(
                  [Service]\n\
                  {environment}\
                  ExecStart={} daemon run\n\
-                 ExecReload=/bin/kill -HUP $MAINPID\n\
+                 ExecReload={} daemon reload\n\
                  Restart=on-failure\n\
                  RestartSec=2\n\
                  # The configuration stands in the way: to try again changes nothing.\n\
@@ -208,6 +208,7 @@ fn unit(
                  [Install]\n\
                  WantedBy=default.target\n",
                 // Only in commands does `$` mean something.
+                systemd_quote(&program).replace('$', "$$"),
                 systemd_quote(&program).replace('$', "$$")
             )
         }

@@ -10,6 +10,7 @@ use missiond_api::operations::access::{
     AccessSummary, TokenCreate, TokenCreateParams, TokenList, TokenRevoke, TokenRevokeParams,
     WebLogin,
 };
+use missiond_core::{ErrorCode, List, Scope, Scopes};
 use missiond_os::files;
 
 use super::seconds::seconds;
@@ -93,12 +94,32 @@ pub(super) fn token(
 ) -> Result<ExitCode, Failure> {
     let mut client = reach.client(output)?;
     match command {
-        TokenCommand::Create { name, expires } => {
+        TokenCommand::Create {
+            name,
+            scopes,
+            expires,
+        } => {
             let seconds = expires.map(|time| seconds("--expires", time));
             let seconds = seconds.transpose()?;
-            let created = client.call::<TokenCreate>(&TokenCreateParams { name, seconds })?;
+            let scopes = scopes
+                .into_iter()
+                .collect::<Scopes>()
+                .iter()
+                .collect::<Vec<_>>();
+            let scopes = Some(List::try_from(scopes).map_err(|error| {
+                Failure::new(ErrorCode::InvalidParams, format!("--scope: {error}"))
+            })?);
+            let params = TokenCreateParams {
+                name,
+                seconds,
+                scopes,
+            };
+            let created = client.call::<TokenCreate>(&params)?;
             output.result(&created, |output, created| {
-                output.notice("It is shown this once; keep it as you keep a password.");
+                output.notice(&format!(
+                    "It lets a program {}. It is shown this once; keep it as you keep a password.",
+                    lets(&created.access.scopes)
+                ));
                 output.line(&created.token);
             });
         }
@@ -110,7 +131,10 @@ pub(super) fn token(
                     return;
                 }
                 let rows: Vec<_> = page.access.iter().map(row).collect();
-                output.table(&["id", "kind", "name", "made", "last used", "until"], &rows);
+                output.table(
+                    &["id", "kind", "name", "scopes", "made", "last used", "until"],
+                    &rows,
+                );
             });
         }
         TokenCommand::Revoke { access } => {
@@ -126,6 +150,28 @@ pub(super) fn token(
     Ok(ExitCode::SUCCESS)
 }
 
+fn names(scopes: &[Scope]) -> String {
+    let names: Vec<_> = scopes.iter().map(|scope| scope.name()).collect();
+    match names[..] {
+        // A browser is a person's.
+        [] => "all".to_owned(),
+        _ => names.join(","),
+    }
+}
+
+fn lets(scopes: &[Scope]) -> String {
+    let said: Vec<_> = scopes
+        .iter()
+        .map(|scope| match scope {
+            Scope::Read => "look at everything",
+            Scope::Work => "put work on the board and run agents",
+            Scope::Terminals => "write into terminals",
+            Scope::Manage => "keep house",
+        })
+        .collect();
+    said.join(", ")
+}
+
 fn row(access: &AccessSummary) -> Vec<String> {
     let time = |at: Option<missiond_core::Timestamp>, never: &str| {
         at.map_or_else(|| never.to_owned(), moment)
@@ -134,6 +180,7 @@ fn row(access: &AccessSummary) -> Vec<String> {
         access.id.to_string(),
         access.kind.to_string(),
         printable(&access.name),
+        names(&access.scopes),
         moment(access.created_at),
         time(access.last_used_at, "never"),
         time(access.expires_at, "revoked"),

@@ -173,6 +173,9 @@ fn opening(
         .map(|server| mcp_server(server, agent, is_v2(core)))
         .collect::<Result<Vec<Value>, Refusal>>()?;
     let mut params = json!({"cwd": open.cwd, "mcpServers": servers});
+    if let Some(meta) = &open.meta {
+        params["_meta"] = meta.clone();
+    }
     let method = match &open.what {
         SessionChoice::New => "session/new",
         SessionChoice::Load(_) if !agent.offers.load => {

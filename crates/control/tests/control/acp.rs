@@ -94,11 +94,12 @@ fn a_session_is_opened_with_its_folder_and_its_servers() {
             }],
         }],
         what: SessionChoice::New,
+        meta: Some(json!({"its": "own"})),
     };
     let lines = live.ask(&ControlRequest::Open(servers.clone())).unwrap();
     assert_eq!(
         lines[0]["params"],
-        json!({"cwd": "/work", "mcpServers": [
+        json!({"cwd": "/work", "_meta": {"its": "own"}, "mcpServers": [
             {"name": "m", "command": "/bin/m", "args": ["-v"], "env": [{"name": "A", "value": "1"}]},
         ]})
     );

@@ -160,5 +160,6 @@ pub(crate) fn open(what: SessionChoice) -> ControlRequest {
         cwd: "/work".into(),
         mcp_servers: Vec::new(),
         what,
+        meta: None,
     })
 }

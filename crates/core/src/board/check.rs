@@ -25,6 +25,11 @@ pub struct Check {
     pub env: BTreeMap<String, String>,
     #[serde(default)]
     pub expected_exit: i32,
+    /// Files that say what it checks, as patterns from the top of the repository: `*`
+    /// stands for any characters. Those that are known for its command count beside
+    /// them. Work that changes one of them is not taken before a person has seen it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protect: Vec<String>,
 }
 
 const fn default_timeout() -> u64 {
@@ -41,6 +46,7 @@ impl Check {
             timeout_secs: DEFAULT_CHECK_TIMEOUT_SECS,
             env: BTreeMap::new(),
             expected_exit: 0,
+            protect: Vec::new(),
         }
     }
 
@@ -84,6 +90,8 @@ struct InFull {
     env: BTreeMap<String, String>,
     #[serde(default)]
     expected_exit: i32,
+    #[serde(default)]
+    protect: Vec<String>,
 }
 
 impl<'de> Deserialize<'de> for Check {
@@ -108,14 +116,28 @@ impl<'de> Visitor<'de> for Written {
 
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Check, A::Error> {
         let full = InFull::deserialize(MapAccessDeserializer::new(fields))?;
+        if let Some(wrong) = full.protect.iter().find(|pattern| !is_inside(pattern)) {
+            return Err(serde::de::Error::custom(format!(
+                "`{wrong}` in `protect` is no pattern of files below the top of the repository"
+            )));
+        }
         Ok(Check {
             name: full.name,
             run: full.run,
             timeout_secs: full.timeout_secs,
             env: full.env,
             expected_exit: full.expected_exit,
+            protect: full.protect,
         })
     }
+}
+
+fn is_inside(pattern: &str) -> bool {
+    let parts = pattern.split('/');
+    !pattern.is_empty()
+        && parts
+            .into_iter()
+            .all(|part| !matches!(part, "" | "." | ".."))
 }
 
 #[cfg(test)]
@@ -136,12 +158,17 @@ mod tests {
     #[test]
     fn a_check_needs_only_its_command() {
         let words = Check::of(vec!["cargo".into(), "test".into()]);
-        let read = |text| serde_json::from_str::<Check>(text);
+        let read = |text: &str| serde_json::from_str::<Check>(text);
         assert_eq!(read(r#"{"run": ["cargo", "test"]}"#).unwrap(), words);
         assert_eq!(read(r#"["cargo", "test"]"#).unwrap(), words);
         assert_eq!(words.label(), "cargo test");
         let unknown = read(r#"{"run": ["true"], "timeot_secs": 1}"#).unwrap_err();
         assert!(unknown.to_string().contains("timeot_secs"), "{unknown}");
+        for pattern in ["", "/etc/passwd", "../a", "a//b", "./a"] {
+            let text = format!(r#"{{"run": ["make"], "protect": ["Makefile", "{pattern}"]}}"#);
+            let refused = read(&text).unwrap_err().to_string();
+            assert!(refused.contains("in `protect`"), "{refused}");
+        }
         let shell = read(r#""cargo test""#).unwrap_err().to_string();
         assert!(shell.contains("a list of words"), "{shell}");
     }

@@ -2,7 +2,6 @@
 //! a tool, the folder and the home. Nothing of this machine is looked at, and every
 //! line is answered: what cannot be read is asked, with the reason.
 
-mod call;
 mod notation;
 #[cfg(test)]
 mod tests;
@@ -13,7 +12,8 @@ use missiond_core::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::permissions::{Effect, decide};
+use crate::permissions::{Effect, Rule, decide};
+use crate::tool_call::ToolCall;
 
 /// Bytes of one line, beyond which it is not read.
 pub const MAX_LINE_BYTES: usize = 1024 * 1024;
@@ -33,6 +33,18 @@ pub fn starter_rules() -> Vec<&'static str> {
     let lines = STARTER.lines().map(str::trim);
     lines
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .collect()
+}
+
+/// The same as rules, each with its line in the file.
+pub(crate) fn starter_as_rules() -> Vec<(u32, Rule)> {
+    let written = (1..).zip(STARTER.lines().map(str::trim));
+    let rules = written.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    rules
+        .flat_map(|(line, text)| {
+            let (rules, _) = notation::rules(&Value::Array(vec![Value::String(text.to_owned())]));
+            rules.into_iter().map(move |rule| (line, rule))
+        })
         .collect()
 }
 
@@ -106,7 +118,7 @@ pub fn answer(line: &[u8], now: Timestamp) -> Answer {
         Err(error) => return Answer::asked(id, format!("the line is not understood: {error}")),
     };
     let (rules, wrong) = notation::rules(&line.rules);
-    let asked = call::Call {
+    let asked = ToolCall {
         tool: line.tool.as_deref(),
         server: line.server.as_deref(),
         argument: &line.argument,

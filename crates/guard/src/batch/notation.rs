@@ -4,8 +4,8 @@
 use missiond_core::Timestamp;
 use serde_json::{Map, Value};
 
-use super::call::{self, canonical_tool, is_file_tool, is_shell_tool};
 use crate::permissions::{Effect, PathPattern, Pattern, Rule, Scope, decide};
+use crate::tool_call::{self, ToolCall, canonical_tool, is_file_tool, is_shell_tool};
 
 const MAX_RULES: usize = 1000;
 
@@ -91,7 +91,7 @@ fn keeps_examples(rules: &[Rule], fields: &Map<String, Value>) -> Result<(), Str
             .ok_or_else(|| format!("`{list}` is no list"))?;
         for example in examples {
             let tool = rules[0].tool.as_str();
-            let call = call::Call {
+            let call = ToolCall {
                 tool: Some(if is_file_tool(tool) { tool } else { "Bash" }),
                 server: None,
                 argument: example,
@@ -156,7 +156,7 @@ fn names_tool(word: &str) -> bool {
     word.starts_with("mcp__")
         || (word.starts_with(|c: char| c.is_ascii_uppercase())
             && word.chars().all(|c| c.is_alphanumeric() || c == '_'))
-        || call::is_tool_name(word)
+        || tool_call::is_tool_name(word)
 }
 
 fn of_fields(
@@ -255,7 +255,7 @@ fn of_parts(
         };
     };
     let tool = canonical_tool(tool);
-    if let Some((server, of_server)) = call::server_and_tool(tool) {
+    if let Some((server, of_server)) = tool_call::server_and_tool(tool) {
         let mut rule = blank(effect, name, pattern(of_server.unwrap_or("*"))?);
         rule.server = Some(pattern(server)?);
         rule.argument = about.filter(|text| *text != "*").map(pattern).transpose()?;

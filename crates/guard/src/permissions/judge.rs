@@ -3,13 +3,14 @@
 //! nothing left that cannot be told.
 
 use super::command::Part;
+use super::hidden::is_interpreter;
 use super::naming::{
     agree, is_code, is_exact, name_of, names, names_settings, spelled, without_global_options,
 };
 use super::place::Place;
 use super::request::Request;
 use super::rule::Rule;
-use super::script::{Script, is_interpreter};
+use super::script::Script;
 use crate::programs::{Fact, profile, without_options};
 use crate::shell::value::Value;
 use crate::shell::{Run, Trace, language};
@@ -26,7 +27,7 @@ pub(super) struct Judge<'r> {
 type Allowed<'r> = Result<Vec<&'r Rule>, String>;
 
 /// Parts of the shell that do nothing by themselves.
-const HARMLESS: &str = ": true false [ test read exit return break continue shift wait set local unset \
+const HARMLESS: &str = ": true false [ [[ test read exit return break continue shift wait set local unset \
     export declare readonly typeset getopts mapfile readarray";
 
 const SHELLS: [&str; 6] = ["bash", "sh", "zsh", "dash", "ksh", "ash"];
@@ -93,13 +94,14 @@ impl<'r> Judge<'r> {
                     seen_whole &= run.inner;
                     continue;
                 };
-                seen_whole &= run.inner || is_exact(rule);
+                let seen = is_exact(rule) && (run.settings.is_empty() || names_settings(rule, run));
+                seen_whole &= run.inner || seen;
                 if !by.iter().any(|known| known.name == rule.name) {
                     by.push(rule);
                 }
             }
             // Of what a person has seen word by word nothing is in doubt.
-            if !seen_whole {
+            if !seen_whole || !traced.settings.is_empty() {
                 self.clear(traced)?;
             }
             for access in &traced.accesses {
@@ -179,6 +181,7 @@ impl<'r> Judge<'r> {
         let name = name_of(run);
         let plain = spelled(run);
         let part = Part::of(&run.written, &plain);
+        let as_run = Part::of(&plain, &plain);
         let short = without_global_options(run, &name).map(|text| Part::of(&text, &text));
         let fitting: Vec<&'r Rule> = self
             .allowing
@@ -186,7 +189,6 @@ impl<'r> Judge<'r> {
             .copied()
             .filter(|rule| {
                 let short = short.as_ref();
-                let as_run = Part::of(&plain, &plain);
                 rule.allows_part(if run.inner { &as_run } else { &part }, self.request)
                     || short.is_some_and(|short| rule.allows_part(short, self.request))
             })
@@ -224,7 +226,10 @@ impl<'r> Judge<'r> {
 
     /// What does nothing, or nothing but what is judged by itself.
     fn needs_no_rule(&self, run: &Run, name: &str) -> bool {
-        if name == "cd" {
+        if name == "popd" {
+            return run.argv.len() == 1;
+        }
+        if name == "cd" || name == "pushd" {
             let inside = run.argv.get(1).is_some_and(|to| {
                 let place = Place::of(to, run.folder.as_deref(), &self.request.base);
                 place.is_within(&self.request.base.folder)
@@ -232,7 +237,7 @@ impl<'r> Judge<'r> {
             return inside && run.argv.len() == 2;
         }
         if HARMLESS.split_whitespace().any(|known| known == name) {
-            return true;
+            return !shows_variables(run, name);
         }
         let runs_another = run
             .facts
@@ -244,6 +249,7 @@ impl<'r> Judge<'r> {
         // `bash -c LINE`: the line is judged.
         let line_only = run.facts.iter().all(|fact| {
             matches!(fact, Fact::Script(line) if line.is_known())
+                || matches!(fact, Fact::Arguments(_))
                 || matches!(fact, Fact::Risk(option) if option == "-c")
         });
         SHELLS.contains(&name) && line_only && !run.facts.is_empty()
@@ -284,7 +290,7 @@ impl<'r> Judge<'r> {
                 Fact::Program(file) if !named(&file.to_string()) => {
                     let base = &self.request.base;
                     let place = Place::of(file, run.folder.as_deref(), base);
-                    if !file.is_known() || !place.is_within(&base.folder) {
+                    if file.has_any() || !place.is_within(&base.folder) {
                         return Err(format!("`{name}` runs `{file}`, outside of the folder"));
                     }
                 }
@@ -474,5 +480,18 @@ impl<'r> Judge<'r> {
                 literal && place.is_covered_by(pattern, &self.request.base)
             })
         })
+    }
+}
+
+/// `export`, `set` and their like without a name print what all variables hold.
+fn shows_variables(run: &Run, name: &str) -> bool {
+    let words = &run.argv[1..];
+    match name {
+        "set" => words.is_empty(),
+        "export" | "declare" | "typeset" | "readonly" | "local" => {
+            let option = |word: &Value| word.beginning().starts_with(['-', '+']);
+            words.iter().all(option)
+        }
+        _ => false,
     }
 }

@@ -8,6 +8,8 @@
 //! rules decides nothing but which of several is named.
 
 mod command;
+mod compared;
+mod hidden;
 mod judge;
 mod naming;
 mod path;
@@ -18,18 +20,21 @@ mod rule;
 mod script;
 #[cfg(test)]
 mod tests;
+mod writes;
 
 use judge::Judge;
 use missiond_core::Timestamp;
-use place::Meets;
+pub(crate) use place::Meets;
 use schemars::JsonSchema;
 use script::Script;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use naming::is_exact;
 pub use path::{PathBase, PathPattern};
 pub use pattern::{InvalidPattern, Pattern};
 pub use request::{Argument, Request, Shown};
 pub use rule::{InvalidRule, Rule, Scope};
+pub(crate) use writes::command_writes;
 
 /// What a rule says.
 #[derive(

@@ -3,7 +3,7 @@
 use super::command;
 use super::rule::Rule;
 use crate::programs::{Kind, profile};
-use crate::shell::trace::plain_parts;
+use crate::shell::parts::plain_parts;
 use crate::shell::value::Value;
 use crate::shell::{Run, language, parse};
 
@@ -46,7 +46,7 @@ pub(super) fn spelled(run: &Run) -> String {
 }
 
 /// A pattern that fits one text only: a person has seen all of it.
-pub(super) fn is_exact(rule: &Rule) -> bool {
+pub(crate) fn is_exact(rule: &Rule) -> bool {
     rule.argument.as_ref().is_some_and(|pattern| {
         let text = pattern.as_str();
         match text.strip_prefix("re:") {

@@ -54,6 +54,7 @@ impl Pattern {
     pub fn matches_name(&self, name: &str) -> bool {
         match &self.regex {
             Some(regex) => regex.is_match(name),
+            None if !self.written.contains(['*', '?']) => self.written.eq_ignore_ascii_case(name),
             None => glob(&self.written.to_lowercase(), &name.to_lowercase()),
         }
     }

@@ -8,6 +8,8 @@ use crate::shell::value::{Atom, Value, Wild};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     steps: Vec<Step>,
+    /// Whether something in it may lead up and elsewhere.
+    strays: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +21,7 @@ enum Step {
 
 /// How surely a path falls under a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Meets {
+pub(crate) enum Meets {
     No,
     /// It may, depending on what is not known.
     Maybe,
@@ -50,7 +52,10 @@ impl Place {
             }
         }
         names(&path, folder, &mut steps);
-        Self { steps }
+        Self {
+            steps,
+            strays: path.has_any(),
+        }
     }
 
     /// The path, where all of it is known.
@@ -68,7 +73,9 @@ impl Place {
     pub(super) fn is_within(&self, folder: &str) -> bool {
         let folder: Vec<&str> = folder.split('/').filter(|name| !name.is_empty()).collect();
         let mine = self.beginning();
-        mine.len() >= folder.len() && mine.iter().zip(&folder).all(|(mine, name)| mine == name)
+        !self.strays
+            && mine.len() >= folder.len()
+            && mine.iter().zip(&folder).all(|(mine, name)| mine == name)
     }
 
     pub(super) fn is_unknown(&self) -> bool {
@@ -77,8 +84,15 @@ impl Place {
 
     /// Whether it falls under a pattern, or with `below` something below it does.
     pub(super) fn meets(&self, pattern: &PathPattern, base: &PathBase, below: bool) -> Meets {
-        let pattern = base.absolute(pattern.as_str());
+        let pattern = anywhere(pattern, base);
         let pattern: Vec<&str> = pattern.split('/').filter(|name| !name.is_empty()).collect();
+        // What begins below a folder of which all is meant, goes on there.
+        let known = self.steps.iter().take_while(|step| **step != Step::Deep);
+        let known: Vec<Step> = known.cloned().collect();
+        let whole = pattern.last() == Some(&"**") && pattern.len() > 1;
+        if whole && known.len() < self.steps.len() && meet(&pattern, &known, Wild::Globs) {
+            return Meets::Yes;
+        }
         let mut steps = self.steps.clone();
         if below {
             steps.push(Step::Deep);
@@ -109,8 +123,7 @@ impl Place {
     /// Whether writing there changes what other programs run or are told.
     pub(super) fn is_protected(&self) -> bool {
         let names: Vec<String> = self.steps.iter().map(Step::shown).collect();
-        let mut folders = names.iter().map(String::as_str);
-        if folders.any(|name| PROTECTED_FOLDERS.contains(&name.to_lowercase().as_str())) {
+        if self.enters(&PROTECTED_FOLDERS) {
             return true;
         }
         self.last_may_be(PROTECTED_FILES)
@@ -127,10 +140,7 @@ impl Place {
     /// Whether what stands there is a key, a password or another program's memory.
     pub(super) fn is_secret(&self) -> bool {
         let names: Vec<String> = self.steps.iter().map(Step::shown).collect();
-        if names
-            .iter()
-            .any(|name| SECRET_FOLDERS.contains(&name.to_lowercase().as_str()))
-        {
+        if self.enters(&SECRET_FOLDERS) {
             return true;
         }
         let last = names
@@ -166,6 +176,25 @@ impl Place {
                     || names.contains(&"ssl".to_owned()) && names.contains(&"private".to_owned())))
             || self.is_within("/run/secrets")
             || self.is_within("/var/run/secrets")
+    }
+
+    /// Whether one of its names is one of these, or a glob of more than wildcards that may
+    /// become one.
+    fn enters(&self, folders: &[&str]) -> bool {
+        self.steps.iter().any(|step| {
+            let Step::Name(name) = step else {
+                return false;
+            };
+            let shown = name.to_string().to_lowercase();
+            if name.is_known() {
+                return folders.contains(&shown.as_str());
+            }
+            let begins = matches!(name.0.first(), Some(Atom::Char('.')));
+            begins
+                && folders
+                    .iter()
+                    .any(|folder| name.may_match(folder, Wild::Globs))
+        })
     }
 
     /// Whether its last name is one of these, or a glob that may become one. A lone `*`
@@ -254,7 +283,7 @@ const STARTED: [&str; 6] = [
 ];
 
 /// Folders whose content is obeyed.
-const PROTECTED_FOLDERS: [&str; 21] = [
+const PROTECTED_FOLDERS: [&str; 27] = [
     ".git",
     ".claude",
     ".codex",
@@ -275,6 +304,12 @@ const PROTECTED_FOLDERS: [&str; 21] = [
     ".devcontainer",
     ".buildkite",
     ".cargo",
+    ".yarn",
+    ".bundle",
+    ".pip",
+    ".windsurf",
+    ".continue",
+    ".vim",
     "cron.d",
 ];
 
@@ -288,9 +323,18 @@ const PROTECTED_FILES: &str = ".bashrc .bash_profile .bash_login .bash_logout .b
     appveyor.yml makefile gnumakefile *.mk build.rs setup.py package.json build.gradle \
     build.gradle.kts settings.gradle pom.xml rakefile justfile cmakelists.txt configure configure.ac \
     conftest.py noxfile.py tox.ini gulpfile.js gruntfile.js sitecustomize.py usercustomize.py \
-    authorized_keys crontab sudoers *.service *.desktop *.plist";
+    authorized_keys crontab sudoers *.service *.desktop *.plist agents.md claude.md claude.local.md \
+    gemini.md copilot-instructions.md .cursorrules .windsurfrules .clinerules .goosehints .aider.conf.yml \
+    .pnpmfile.cjs .babelrc .babelrc.js *.config.js *.config.ts *.config.mjs *.config.cjs *.config.mts \
+    .eslintrc .eslintrc.* .prettierrc.js .mocharc.js .lintstagedrc .lintstagedrc.* .huskyrc .huskyrc.* \
+    lefthook.yml .lefthook.yml lefthook.yaml .overcommit.yml pip.conf .pylintrc \
+    pytest.ini .pytest.ini mypy.ini .rubocop.yml gemfile vagrantfile podfile fastfile dangerfile \
+    dockerfile containerfile docker-compose.yml docker-compose.yaml compose.yml compose.yaml procfile \
+    rust-toolchain rust-toolchain.toml go.work meson.build build.zig workspace.bzl build.bazel build.sbt \
+    *.gradle *.gradle.kts *.cmake *.pth .pam_environment .xsessionrc .mysqlrc .emacs init.el \
+    skill.md .opencode.json opencode.json";
 
-const SECRET_FOLDERS: [&str; 8] = [
+const SECRET_FOLDERS: [&str; 10] = [
     ".ssh",
     ".gnupg",
     ".aws",
@@ -298,6 +342,8 @@ const SECRET_FOLDERS: [&str; 8] = [
     ".password-store",
     ".mozilla",
     ".keychain",
+    "keychains",
+    "keyrings",
     ".vault-token",
 ];
 
@@ -305,7 +351,13 @@ const SECRET_FILES: &str = "shadow gshadow shadow- gshadow- passwd- ssh_host_*_k
     id_ed25519 *.pem *.key *.p12 *.pfx *.kdbx *.keystore *.jks .netrc _netrc .pgpass .my.cnf \
     .git-credentials .pypirc .htpasswd .env .env.* credentials credentials.toml .credentials.json \
     auth.json oauth_creds.json hosts.yml .bash_history .zsh_history .python_history .psql_history \
-    .mysql_history master.key secrets.yml secrets.yaml .boto .s3cfg";
+    .mysql_history master.key secrets.yml secrets.yaml .boto .s3cfg secrets.json secrets.toml \
+    credentials.json credentials.yml credentials.yaml credentials.ini *.tfstate *.tfstate.backup *.tfvars \
+    *.tfvars.json .terraformrc terraform.rc kubeconfig service-account.json service_account.json \
+    serviceaccount.json *-service-account.json service-account-*.json wallet.dat .npmrc .yarnrc.yml .envrc \
+    application_default_credentials.json access_tokens.db accesstokens.json .dockercfg .claude.json \
+    id_*_sk id_xmss *.ppk *.asc.key *.kdb *.ovpn .vault_pass .vault-password .authinfo .fetchmailrc .muttrc \
+    .node_repl_history .irb_history .sqlite_history .rediscli_history .lesshst";
 
 impl Step {
     fn known(&self) -> Option<String> {
@@ -332,6 +384,15 @@ fn ends_alike(last: &Value, pattern: &str) -> bool {
     let known: Vec<char> = known.collect();
     let wanted = pattern[1..].chars().rev();
     !known.is_empty() && wanted.zip(&known).all(|(a, b)| a == *b)
+}
+
+/// A pattern of a rule that denies: what begins with `**/` is meant wherever it stands.
+fn anywhere(pattern: &PathPattern, base: &PathBase) -> String {
+    let text = pattern.as_str();
+    if text.starts_with("**/") {
+        return format!("/{text}");
+    }
+    base.absolute(text)
 }
 
 /// The names of a path, added to those that are there.

@@ -26,6 +26,10 @@ pub struct Scope {
     pub execution: Option<ExecutionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<BoardTaskId>,
+    /// Also for what a screen alone shows, where nothing tells that it is what the
+    /// program asks. Only a rule that allows needs it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_sight: bool,
 }
 
 impl Scope {
@@ -113,6 +117,7 @@ impl Rule {
         add("in", self.scope.execution.map(|id| id.to_string()));
         add("in task", self.scope.task.map(|id| id.to_string()));
         add("until", self.expires_at.map(|at| at.to_string()));
+        add("by", self.scope.by_sight.then(|| "sight".to_owned()));
         words
     }
 
@@ -120,7 +125,11 @@ impl Rule {
     /// understand the request falls under it.
     pub(super) fn concerns(&self, request: &Request, script: Option<&Script>) -> Meets {
         let tool = match &request.tool {
-            Some(tool) => self.tool.matches_name(tool),
+            Some(tool) => {
+                let other = also_known_as(tool);
+                self.tool.matches_name(tool)
+                    || self.path.is_some() && other.is_some_and(|name| self.tool.matches_name(name))
+            }
             // What cannot be read may be anything, but a rule on one tool must
             // not stop every dialog that is hard to read.
             None => self.tool.is_everything(),
@@ -203,13 +212,34 @@ impl Rule {
                 && !request.paths.is_empty()
                 && paths.all(|path| pattern.matches(path, &request.base))
         });
-        named(&self.tool, &request.tool)
+        let searches = request.tool.as_deref().and_then(also_known_as) == Some("read")
+            && !self.tool.is_everything()
+            && self.tool.matches_name("read");
+        (named(&self.tool, &request.tool) || searches)
             && self
                 .server
                 .as_ref()
                 .is_none_or(|pattern| named(pattern, &request.server))
             && path
     }
+}
+
+/// What rules on files call a tool that does the same under another name.
+fn also_known_as(tool: &str) -> Option<&'static str> {
+    Some(match tool.to_lowercase().as_str() {
+        "grep"
+        | "glob"
+        | "ls"
+        | "list"
+        | "list_directory"
+        | "read_many_files"
+        | "search_file_content"
+        | "notebookread"
+        | "view" => "read",
+        "write" | "multiedit" | "notebookedit" | "delete" | "delete_file" => "edit",
+        "edit" => "write",
+        _ => return None,
+    })
 }
 
 /// Whether a path that a tool is given falls under a pattern. Tools that search are

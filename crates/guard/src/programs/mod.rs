@@ -8,5 +8,5 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use profile::{Kind, Profile, profile};
+pub(crate) use profile::{Args, Kind, Profile, profile, ungnu};
 pub(crate) use read::{Fact, facts, without_options};

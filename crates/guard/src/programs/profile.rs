@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     /// Goes into folders.
     Recurses,
     Reads,
+    /// Its value is a file with the names of files that are read.
+    Names,
     /// Where it works.
     Folder,
     Writes,
@@ -28,6 +30,12 @@ pub(crate) enum Kind {
     Changes,
     /// Takes settings, files of settings or libraries, which make it run something.
     Config,
+    /// Its value is a file or folder whose code or settings are obeyed.
+    Loads,
+    /// Its value says what is printed, where it names no file.
+    Format,
+    /// Its value is a kind of report, and behind a colon the file it is written to.
+    Report,
     /// Its value is a line for a shell or a program.
     Runs,
     /// A program of the language's own follows, with its words.
@@ -86,6 +94,22 @@ pub(crate) enum Args {
     RemoteUrl,
     /// Addresses that are only read from.
     Url,
+    /// The first is read; one that follows is written.
+    Output,
+    /// Names of pages; with a slash, files that are read.
+    Pages,
+    /// Letters that are options without their dash, and numbers.
+    Processes,
+    /// What is to be printed begins with `+`; anything else changes something.
+    Format,
+    /// Files and folders whose code is run or rewritten.
+    Inside,
+    /// The last is made, and leads to the others.
+    Links,
+    /// One word is a name and is shown; with another it is set.
+    Setting,
+    /// Kinds of things; those that hold secrets want to be named.
+    Resources,
     /// Any word wants to be named by the rule.
     AskWords,
     /// Whatever they are, a person is asked.
@@ -103,6 +127,8 @@ pub(crate) struct Profile {
     pub(crate) numbers: bool,
     /// Goes into folders without being told to.
     pub(crate) recurses: bool,
+    /// But not to what begins with a dot, unless it is told to.
+    pub(crate) skips_hidden: bool,
     /// Runs what it is given without adding anything: allowed when that is.
     pub(crate) transparent: bool,
     /// `name=value` words: variables or settings.
@@ -113,6 +139,14 @@ pub(crate) struct Profile {
     pub(crate) bundled: bool,
     /// What it does wants to be named by the rule: `git *` does not mean it.
     pub(crate) named: bool,
+    /// A shell: `-c` may stand anywhere among its options, which may also begin with `+`.
+    pub(crate) shell: bool,
+    /// Options that hold the pattern, so that every word is a file.
+    pub(crate) pattern_in: Vec<String>,
+    /// Words that a rule has to name.
+    pub(crate) asked_words: Vec<String>,
+    /// The program that is given what stands behind `--`.
+    pub(crate) behind: Option<String>,
     pub(crate) options: HashMap<String, Kind>,
     /// Long names of short options, for rules that deny.
     pub(crate) same: HashMap<String, String>,
@@ -131,6 +165,15 @@ struct Written {
     assigns: bool,
     options_first: bool,
     named: bool,
+    shell: bool,
+    skips_hidden: bool,
+    names: String,
+    pattern_in: String,
+    asked_words: String,
+    /// The subcommand beside it whose options it has too.
+    like: String,
+    /// For a name of the subcommand, the program that is given what stands behind `--`.
+    behind: HashMap<String, String>,
     flag: String,
     value: String,
     optional: String,
@@ -141,6 +184,9 @@ struct Written {
     writes: String,
     changes: String,
     config: String,
+    loads: String,
+    format: String,
+    report: String,
     runs: String,
     commands: String,
     module: String,
@@ -189,10 +235,14 @@ impl Written {
             (&self.lists, Kind::Lists),
             (&self.recurses, Kind::Recurses),
             (&self.reads, Kind::Reads),
+            (&self.names, Kind::Names),
             (&self.folder, Kind::Folder),
             (&self.writes, Kind::Writes),
             (&self.changes, Kind::Changes),
             (&self.config, Kind::Config),
+            (&self.loads, Kind::Loads),
+            (&self.format, Kind::Format),
+            (&self.report, Kind::Report),
             (&self.runs, Kind::Runs),
             (&self.commands, Kind::Commands),
             (&self.module, Kind::Module),
@@ -228,23 +278,45 @@ impl Written {
             };
             subcommands.insert(name.to_owned(), profile);
         }
-        for (names, profile) in self.sub {
-            let profile = profile.read();
+        // Those that are like another come last.
+        let mut subs: Vec<(String, Written)> = self.sub.into_iter().collect();
+        subs.sort_by_key(|(_, sub)| !sub.like.is_empty());
+        for (names, mut sub) in subs {
+            let like = std::mem::take(&mut sub.like);
+            let behind = std::mem::take(&mut sub.behind);
+            let mut profile = sub.read();
+            if let Some(other) = subcommands.get(&like) {
+                let other: Profile = other.clone();
+                profile.numbers |= other.numbers;
+                for (name, kind) in other.options {
+                    profile.options.entry(name).or_insert(kind);
+                }
+            }
             for name in names.split_whitespace() {
-                subcommands.insert(name.to_owned(), profile.clone());
+                let profile = Profile {
+                    behind: behind.get(name).cloned(),
+                    ..profile.clone()
+                };
+                subcommands.insert(name.to_owned(), profile);
             }
         }
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
         Profile {
             args: self.args,
             single_dash: self.single_dash,
             any_option: self.any_option,
             numbers: self.numbers,
             recurses: self.recursive,
+            skips_hidden: self.skips_hidden,
             transparent: self.transparent,
             assigns: self.assigns,
             options_first: self.options_first,
             bundled: self.bundled,
             named: self.named,
+            shell: self.shell,
+            pattern_in: words(&self.pattern_in),
+            asked_words: words(&self.asked_words),
+            behind: None,
             options,
             same: self.same,
             subcommands,
@@ -252,9 +324,20 @@ impl Written {
     }
 }
 
+/// `grm` and `gtimeout` are what others call `rm` and `timeout`.
+pub(crate) fn ungnu(name: &str) -> Option<&str> {
+    const NAMES: &str = "cat chmod chown cp date dd env head install ln ls mkdir mv nice nohup rm rmdir \
+        shred shuf sort split stat stdbuf tac tail tee timeout touch truncate unlink";
+    let rest = name.strip_prefix('g')?;
+    NAMES
+        .split_whitespace()
+        .any(|known| known == rest)
+        .then_some(rest)
+}
+
 /// The profile of a program, by its bare name.
 pub(crate) fn profile(name: &str) -> Option<&'static Profile> {
-    PROFILES.get(name).or_else(|| {
+    PROFILES.get(ungnu(name).unwrap_or(name)).or_else(|| {
         // `python3.12`, `gcc-13`, `clang++-18`.
         let end = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         PROFILES

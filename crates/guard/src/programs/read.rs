@@ -12,11 +12,15 @@ pub(crate) enum Fact {
     Writes(Value),
     /// Everything below is read or listed.
     Recurses(Value),
+    /// The same, but for what begins with a dot.
+    RecursesVisible(Value),
     Folder(Value),
     /// A command with its words.
     Command(Vec<Value>),
     /// A line for a shell.
     Script(Value),
+    /// The words that line is given, the first as `$0`.
+    Arguments(Vec<Value>),
     /// A file with a program that is run.
     Program(Value),
     /// Code of another language.
@@ -34,6 +38,10 @@ pub(crate) fn facts(profile: &Profile, words: &[Value]) -> Vec<Fact> {
     let mut reader = Reader {
         facts: Vec::new(),
         recurses: profile.recurses,
+        pattern_given: false,
+        line_follows: false,
+        lists_archive: false,
+        hidden_too: false,
     };
     if profile.named {
         reader.facts.push(Fact::Risk(String::new()));
@@ -46,12 +54,41 @@ pub(crate) fn facts(profile: &Profile, words: &[Value]) -> Vec<Fact> {
         }
         _ => reader.read(profile, words),
     }
-    reader.facts
+    let Reader {
+        mut facts,
+        lists_archive,
+        hidden_too,
+        ..
+    } = reader;
+    if lists_archive && profile.bundled {
+        facts.retain(|fact| !matches!(fact, Fact::Risk(name) if name == "-f" || name == "--file"));
+        for fact in &mut facts {
+            if let Fact::Writes(file) = fact {
+                *fact = Fact::Reads(std::mem::take(file));
+            }
+        }
+    }
+    if profile.skips_hidden && !hidden_too {
+        for fact in &mut facts {
+            if let Fact::Recurses(folder) = fact {
+                *fact = Fact::RecursesVisible(std::mem::take(folder));
+            }
+        }
+    }
+    facts
 }
 
 struct Reader {
     facts: Vec<Fact>,
     recurses: bool,
+    /// Whether an option held the pattern.
+    pattern_given: bool,
+    /// Whether a shell was told that its first word is a line.
+    line_follows: bool,
+    /// Whether an archive is only listed.
+    lists_archive: bool,
+    /// Whether it was told to go to what begins with a dot.
+    hidden_too: bool,
 }
 
 impl Reader {
@@ -67,7 +104,12 @@ impl Reader {
             let is_sub = plain.is_empty()
                 && word.is_known()
                 && profile.subcommands.contains_key(text.as_str());
-            let plain_word = !word.may_be_option() || text == "-" && word.is_known();
+            if profile.shell && plain.is_empty() && !options_over && text.starts_with('+') {
+                at += usize::from(matches!(text.as_str(), "+O" | "+o"));
+                continue;
+            }
+            let dash = text == "-" && word.is_known() && !profile.options.contains_key("-");
+            let plain_word = !word.may_be_option() || dash;
             if options_over || is_sub || plain_word {
                 if !profile.subcommands.is_empty() {
                     let name = word.known().unwrap_or_default();
@@ -80,12 +122,19 @@ impl Reader {
                             return self.read(sub, &words[at..]);
                         }
                         None if name.starts_with('+') && profile.any_option => continue,
+                        None if profile.args == Args::Setting => {}
                         None => {
                             self.facts.push(Fact::Unknown(word.to_string()));
                             self.paths_of_unknown(&words[at..]);
                             return;
                         }
                     }
+                }
+                if self.line_follows {
+                    let rest = words.get(at..).unwrap_or_default().to_vec();
+                    self.facts
+                        .extend([Fact::Script(word.clone()), Fact::Arguments(rest)]);
+                    return;
                 }
                 plain.push(word.clone());
                 let command = matches!(profile.args, Args::Command)
@@ -98,8 +147,18 @@ impl Reader {
                 continue;
             }
             if text == "--" && word.is_known() {
+                if let Some(other) = profile.behind.as_deref().and_then(super::profile) {
+                    self.arguments(profile, plain);
+                    return self.read(other, &words[at..]);
+                }
                 options_over = true;
                 continue;
+            }
+            if !text.starts_with('-') && self.line_follows {
+                let rest = words.get(at..).unwrap_or_default().to_vec();
+                self.facts
+                    .extend([Fact::Script(word.clone()), Fact::Arguments(rest)]);
+                return;
             }
             if !text.starts_with('-') {
                 // It may become an option, and the person cannot see which.
@@ -148,14 +207,18 @@ impl Reader {
         });
         let Some(kind) = kind else {
             // Short options may also be written together where long ones have one dash.
-            if !profile.any_option {
+            if !profile.any_option || is_loud(&name) {
                 self.facts.push(Fact::Unknown(name));
             }
             if let Some(value) = attached {
+                if profile.args == Args::Inside && leads_away(&value) {
+                    self.facts.push(Fact::Program(value.clone()));
+                }
                 self.facts.push(Fact::Lists(value));
             }
             return;
         };
+        self.note(profile, &name);
         let value = match attached {
             Some(value) => Some(value),
             None if kind.takes_value() => {
@@ -176,6 +239,17 @@ impl Reader {
         if name.len() > 2 && profile.options.contains_key(name) {
             return self.long(profile, word, words, at);
         }
+        if profile.shell && word.is_known() && letters.iter().all(char::is_ascii_alphabetic) {
+            *at += letters.iter().filter(|c| "oO".contains(**c)).count();
+            if letters.contains(&'c') {
+                self.line_follows = true;
+                self.facts.push(Fact::Risk("-c".to_owned()));
+            }
+            if letters.contains(&'s') {
+                self.facts.push(Fact::Risk("-s".to_owned()));
+            }
+            return;
+        }
         if let Some(kind) = profile
             .options
             .get(text.as_str())
@@ -186,12 +260,14 @@ impl Reader {
                 .then(|| words.get(*at).cloned())
                 .flatten();
             *at += usize::from(kind.takes_value());
+            self.note(profile, &text);
             self.option(&text, *kind, value, words, at);
             return;
         }
         for (index, letter) in letters.iter().enumerate() {
             let name = format!("-{letter}");
             let rest = word.skip(index + 2);
+            self.note(profile, &name);
             match profile.options.get(&name) {
                 Some(Kind::Optional) => return,
                 Some(kind) if kind.takes_value() => {
@@ -222,6 +298,16 @@ impl Reader {
         }
     }
 
+    /// Remembers that an option held the pattern.
+    fn note(&mut self, profile: &Profile, name: &str) {
+        self.lists_archive |= matches!(name, "-t" | "--list");
+        self.hidden_too |= matches!(name, "-u" | "-uu" | "-uuu" | "-." | "--unrestricted")
+            || name.starts_with("--hi");
+        self.pattern_given |= profile.pattern_in.iter().any(|known| {
+            known == name || (name.len() > 3 && known.starts_with("--") && known.starts_with(name))
+        });
+    }
+
     fn option(
         &mut self,
         name: &str,
@@ -238,10 +324,29 @@ impl Reader {
             Kind::Recurses => self.recurses = true,
             Kind::Lists => self.facts.push(Fact::Lists(value)),
             Kind::Reads => self.facts.push(Fact::Reads(value)),
+            Kind::Names => self.facts.extend([risk, Fact::Reads(value)]),
             Kind::Folder => self.facts.push(Fact::Folder(value)),
+            Kind::Writes if value.known().as_deref() == Some("/dev/null") => {}
             Kind::Writes => self.facts.extend([risk, Fact::Writes(value)]),
             Kind::Changes | Kind::Danger => self.facts.push(risk),
             Kind::Config => self.facts.extend([risk, Fact::Lists(value)]),
+            Kind::Loads if is_name_of_file(&value) => {
+                self.facts
+                    .extend([Fact::Program(value.clone()), Fact::Reads(value)]);
+            }
+            Kind::Loads => self.facts.extend([risk, Fact::Lists(value)]),
+            Kind::Format => {
+                // `curl -w @file`, `%output{file}`
+                let text = value.to_string();
+                if text.starts_with('@') || text.contains("%output") || !value.is_known() {
+                    self.facts.extend([risk, Fact::Lists(value)]);
+                }
+            }
+            Kind::Report => {
+                if let Some((_, file)) = value.split_once(':') {
+                    self.facts.extend([risk, Fact::Writes(file)]);
+                }
+            }
             Kind::Code => self.facts.extend([risk, Fact::Code(value)]),
             Kind::Runs => {
                 let line = match value.split_once('=') {
@@ -295,8 +400,27 @@ impl Reader {
                 facts.push(make(word.clone()));
             }
         };
+        let given = std::mem::take(&mut self.pattern_given);
+        for word in &plain {
+            let text = word.known().unwrap_or_default();
+            if profile.asked_words.contains(&text) {
+                self.facts.push(Fact::Risk(text));
+            }
+        }
         let facts = &mut self.facts;
         match profile.args {
+            // `make test CC=x`: settings stand anywhere.
+            Args::Text if profile.assigns => {
+                for word in &plain {
+                    let text = word.beginning();
+                    if text
+                        .split_once('=')
+                        .is_some_and(|(name, _)| name != "V" && !is_harmless_variable(name))
+                    {
+                        facts.push(Fact::Risk(word.to_string()));
+                    }
+                }
+            }
             Args::Text => {}
             Args::Reads => each(facts, &plain, Fact::Reads),
             Args::Lists => each(facts, &plain, Fact::Lists),
@@ -304,6 +428,64 @@ impl Reader {
             Args::Edits => {
                 each(facts, &plain, Fact::Reads);
                 each(facts, &plain, Fact::Writes);
+            }
+            Args::Output => {
+                each(facts, &plain[..plain.len().min(1)], Fact::Reads);
+                for word in plain.iter().skip(1) {
+                    facts.extend([Fact::Risk(word.to_string()), Fact::Writes(word.clone())]);
+                }
+            }
+            Args::Links => {
+                if let Some((last, others)) = plain.split_last() {
+                    each(facts, others, Fact::Reads);
+                    // Through the link all below is reached.
+                    facts.extend(others.iter().cloned().map(Fact::Recurses));
+                    let alone = others.is_empty();
+                    facts.push(if alone {
+                        Fact::Reads(last.clone())
+                    } else {
+                        Fact::Writes(last.clone())
+                    });
+                }
+            }
+            Args::Pages => {
+                let path = |word: &&Value| !word.is_known() || word.beginning().contains('/');
+                facts.extend(plain.iter().filter(path).cloned().map(Fact::Reads));
+            }
+            Args::Processes => {
+                for word in plain.iter().map(ToString::to_string) {
+                    // The environment of processes.
+                    if word.contains(['e', 'E', '\u{2026}']) {
+                        facts.push(Fact::Risk(word));
+                    }
+                }
+            }
+            Args::Format => {
+                let other = plain
+                    .iter()
+                    .filter(|word| !word.beginning().starts_with('+'));
+                facts.extend(other.map(|word| Fact::Risk(word.to_string())));
+            }
+            Args::Inside => {
+                for word in &plain {
+                    if word.beginning().starts_with('@') {
+                        facts.push(Fact::Risk(word.to_string()));
+                    }
+                    facts.push(Fact::Program(word.clone()));
+                }
+                each(facts, &plain, Fact::Reads);
+            }
+            Args::Resources => {
+                for word in &plain {
+                    if !word.is_known() || word.to_string().contains("secret") {
+                        facts.push(Fact::Risk(word.to_string()));
+                    }
+                }
+            }
+            Args::Setting => {
+                if plain.len() > 1 {
+                    facts.extend(plain.iter().map(|word| Fact::Risk(word.to_string())));
+                }
             }
             Args::Copies => {
                 // A host of its own: `host:file`.
@@ -320,8 +502,10 @@ impl Reader {
                 }
             }
             Args::Pattern => {
-                if let Some((_, files)) = plain.split_first() {
-                    each(facts, files, Fact::Reads);
+                let files = &plain[usize::from(!given).min(plain.len())..];
+                each(facts, files, Fact::Reads);
+                if deep && files.is_empty() {
+                    facts.push(Fact::Recurses(Value::text(".")));
                 }
             }
             Args::Command => {
@@ -365,9 +549,14 @@ impl Reader {
                     let name = !text.is_empty()
                         && !text.contains("::")
                         && match index {
-                            0 => text
-                                .chars()
-                                .all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)),
+                            0 => {
+                                text.chars()
+                                    .next()
+                                    .is_some_and(|c| c.is_ascii_alphanumeric())
+                                    && text
+                                        .chars()
+                                        .all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+                            }
                             _ => !text.starts_with(['/', '~', '.']) && !text.contains("://"),
                         };
                     let address = addressed && index == 0 && is_address(&text);
@@ -406,6 +595,29 @@ impl Reader {
             self.facts.push(Fact::Lists(word.clone()));
         }
     }
+}
+
+/// Whether an option that is not known sounds as if it ran something.
+fn is_loud(name: &str) -> bool {
+    const SOUNDS: [&str; 13] = [
+        "exec", "command", "cmd", "shell", "script", "eval", "hook", "plugin", "preload", "proxy",
+        "pager", "editor", "wrapper",
+    ];
+    name.starts_with("--")
+        && !name.starts_with("--no-")
+        && SOUNDS.iter().any(|sound| name.contains(sound))
+}
+
+/// Whether a path may lead out of the folder.
+fn leads_away(value: &Value) -> bool {
+    let text = value.to_string();
+    text.starts_with(['/', '~', '\u{2026}']) || text.contains("..")
+}
+
+/// Whether a value is a path and no settings in themselves.
+fn is_name_of_file(value: &Value) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._/@+-~".contains(c);
+    value.known().is_some_and(|text| text.chars().all(plain))
 }
 
 /// An address of a host elsewhere, without a name, a question or what only this

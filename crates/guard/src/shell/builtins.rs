@@ -1,7 +1,9 @@
 //! What changes the shell itself: folders, variables, functions of a line, and how what
 //! follows is read.
 
-use super::trace::{Tracer, joined};
+use super::evaluate;
+use super::launch::joined;
+use super::trace::Tracer;
 use super::value::{Atom, Value};
 use super::variables::{is_harmless_variable, steers};
 use crate::permissions::PathBase;
@@ -22,6 +24,31 @@ impl Tracer<'_> {
                 let line = joined(words);
                 self.script(&line, false);
             }
+            "mapfile" | "readarray" => {
+                let mut words = words.iter();
+                while let Some(word) = words.next() {
+                    match word.beginning().as_str() {
+                        // A line that is run again and again.
+                        "-C" => {
+                            if let Some(line) = words.next() {
+                                self.script(&line.clone(), true);
+                            }
+                            self.doubt("it runs a line for each line that it reads");
+                        }
+                        "-c" | "-d" | "-n" | "-O" | "-s" | "-u" => drop(words.next()),
+                        text if text.starts_with("-C") => {
+                            self.script(&word.skip(2), true);
+                            self.doubt("it runs a line for each line that it reads");
+                        }
+                        text if text.starts_with('-') => {}
+                        _ => {
+                            self.name_to_set(word);
+                            self.vars
+                                .set(&word.known().unwrap_or_default(), Value::of(Atom::Any));
+                        }
+                    }
+                }
+            }
             "trap" => {
                 if let Some(line) = first.filter(|_| words.len() > 1) {
                     self.script(&line.clone(), true);
@@ -41,6 +68,10 @@ impl Tracer<'_> {
                 }
             }
             "source" | "." => {
+                let written = words.first().and_then(|file| self.written_to(file));
+                if let Some(line) = written {
+                    self.script(&line, false);
+                }
                 match (words.first().and_then(Value::known).as_deref(), &self.input) {
                     (Some("/dev/stdin" | "/proc/self/fd/0"), Some(input)) => {
                         let line = input.clone();
@@ -52,19 +83,23 @@ impl Tracer<'_> {
             "export" | "declare" | "typeset" | "local" | "readonly" => {
                 self.declare(name, words);
             }
-            "read" | "mapfile" | "readarray" | "getopts" => {
+            "read" => self.read(words),
+            "getopts" | "wait" => {
                 for word in words {
-                    match word.known() {
-                        Some(name) => self.vars.set(&name, Value::of(Atom::Any)),
-                        None => self.doubt("which variable is set cannot be told"),
-                    }
+                    self.name_to_set(word);
+                    self.vars
+                        .set(&word.known().unwrap_or_default(), Value::of(Atom::Any));
                 }
-                self.vars.set("REPLY", Value::of(Atom::Any));
             }
             "unset" => {
-                for word in words.iter().filter_map(Value::known) {
-                    self.vars.set(&word, Value::default());
+                for word in words {
+                    self.name_to_set(word);
+                    self.vars
+                        .set(&word.known().unwrap_or_default(), Value::default());
                 }
+            }
+            "set" if words.first().and_then(Value::known).as_deref() == Some("--") => {
+                self.take_arguments(words[1..].to_vec());
             }
             "set" => {
                 let harmless = |word: &Value| {
@@ -80,34 +115,54 @@ impl Tracer<'_> {
                     self.doubt("it changes how the shell reads what follows");
                 }
             }
-            "shift" => self.forget_arguments(),
+            "shift" => match (&self.arguments, words) {
+                (Some(held), []) => {
+                    let rest = held.iter().skip(1).cloned().collect();
+                    self.take_arguments(rest);
+                }
+                _ => self.forget_arguments(),
+            },
             "let" => {
-                if words
-                    .iter()
-                    .any(|word| !word.is_known() || word.to_string().contains('['))
-                {
-                    self.doubt("arithmetic on what is not known");
+                for word in words {
+                    self.calculated(word);
                 }
             }
             "printf" => {
                 if words.first().and_then(Value::known).as_deref() == Some("-v")
-                    && let Some(name) = words.get(1).and_then(Value::known)
+                    && let Some(name) = words.get(1)
                 {
-                    self.vars.set(&name, Value::of(Atom::Any));
+                    self.name_to_set(name);
+                    let made = evaluate::output("printf", &words[2..], None, None);
+                    self.vars.set(&name.known().unwrap_or_default(), made);
                 }
                 return false;
             }
             "[" | "test" => {
-                let indexed = |word: &Value| {
-                    let text = word.to_string();
-                    text.contains('[') && text.contains(['$', '`'])
-                };
-                if words.iter().any(indexed) {
-                    self.doubt("a condition holds text that is evaluated again");
+                // Only `[[` evaluates what it compares.
+                if let Some(at) = words
+                    .iter()
+                    .position(|word| matches!(word.known().as_deref(), Some("-v" | "-R")))
+                    && let Some(name) = words.get(at + 1)
+                {
+                    self.name_to_set(name);
+                }
+                for word in words {
+                    self.evaluated(word);
                 }
             }
+            "history" if words.iter().all(|word| !word.beginning().starts_with('-')) => {}
             "shopt" | "enable" | "hash" | "bind" | "complete" | "compgen" | "history" | "fc"
             | "coproc" | "setopt" | "autoload" | "zmodload" | "emulate" | "unalias" => {
+                // Among the words may be a line that is run later.
+                for word in words {
+                    let text = word.to_string();
+                    let line = text
+                        .split_once("\":")
+                        .map_or(text.as_str(), |(_, line)| line);
+                    if line.contains(' ') {
+                        self.script(&Value::text(line), true);
+                    }
+                }
                 self.doubt("it changes how the shell reads what follows");
             }
             _ => return false,
@@ -130,6 +185,11 @@ impl Tracer<'_> {
                 }
                 continue;
             }
+            self.evaluated(
+                &word
+                    .split_once('=')
+                    .map_or_else(|| word.clone(), |(name, _)| name),
+            );
             let Some((name, value)) = word.split_once('=') else {
                 // `export` after an assignment exports what the script set.
                 match word.known() {
@@ -153,6 +213,46 @@ impl Tracer<'_> {
             }
             self.vars.set(&name, value);
         }
+    }
+
+    /// `read`: the words of a line that is known go to its variables.
+    fn read(&mut self, words: &[Value]) {
+        let mut names = Vec::new();
+        let mut words = words.iter();
+        let mut plain = true;
+        while let Some(word) = words.next() {
+            match word.beginning().as_str() {
+                "-d" | "-i" | "-n" | "-N" | "-p" | "-t" | "-u" | "-a" => {
+                    plain = false;
+                    if let Some(value) = words.next().filter(|_| word.beginning() == "-a") {
+                        names.push(value.clone());
+                    }
+                }
+                text if text.starts_with('-') => {}
+                _ => names.push(word.clone()),
+            }
+        }
+        let separators = self.vars.get("IFS").known();
+        let usual = separators.as_deref() == Some(" \t\n");
+        let line = self.input.as_ref().and_then(Value::known);
+        let whole = separators.as_deref() == Some("") && names.len() == 1;
+        let line = line.filter(|line| {
+            let one = line.trim_end().lines().count() == 1 && !line.contains('\\');
+            plain && (usual || whole) && one
+        });
+        let mut rest = line.as_deref().map(str::trim);
+        for (index, name) in names.iter().enumerate() {
+            self.name_to_set(name);
+            let value = rest.map(|text| {
+                let (word, after) = text.split_once([' ', '\t']).unwrap_or((text, ""));
+                let last = index + 1 == names.len();
+                rest = Some(after.trim_start());
+                Value::text(if last { text } else { word })
+            });
+            let value = value.unwrap_or_else(|| Value::of(Atom::Any));
+            self.vars.set(&name.known().unwrap_or_default(), value);
+        }
+        self.vars.set("REPLY", Value::of(Atom::Any));
     }
 
     fn export(&mut self, name: &str, value: &Value) {

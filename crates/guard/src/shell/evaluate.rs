@@ -49,6 +49,10 @@ fn exact(
         }
         "printf" => {
             let known = known?;
+            let known = match known.first()?.as_str() {
+                "--" => &known[1..],
+                _ => &known[..],
+            };
             let (format, rest) = known.split_first()?;
             let format = unescaped(format)?;
             let mut rest = rest.iter();
@@ -67,7 +71,39 @@ fn exact(
             }
             rest.next().is_none().then(|| Value::text(&made))
         }
-        "cat" if words.is_empty() => input.cloned(),
+        "cat" | "tee" if words.is_empty() || known.as_deref()? == ["-"] || program == "tee" => {
+            input.cloned()
+        }
+        "head" | "tail" | "sort" | "uniq" | "shuf" => {
+            let text = input?.known()?;
+            let one = text.trim_end_matches('\n').lines().count() == 1;
+            let plain = known?
+                .iter()
+                .all(|word| word.starts_with('-') && word.len() < 6 || word == "1");
+            (one && plain && !text.contains('\0')).then(|| Value::text(&text))
+        }
+        "sed" => {
+            let known = known?;
+            let [change] = known.as_slice() else {
+                return None;
+            };
+            let rest = change.strip_prefix('s')?;
+            let mark = rest.chars().next()?;
+            let mut parts = rest[mark.len_utf8()..].split(mark);
+            let (from, to, flags) = (parts.next()?, parts.next()?, parts.next()?);
+            let plain = |text: &str| !text.contains(['\\', '[', '*', '.', '^', '$', '&', '+', '?']);
+            let text = input?.known()?;
+            if !plain(from) || !plain(to) || from.is_empty() || parts.next().is_some() {
+                return None;
+            }
+            match flags {
+                "g" => Some(Value::text(&text.replace(from, to))),
+                "" if text.trim_end().lines().count() == 1 => {
+                    Some(Value::text(&text.replacen(from, to, 1)))
+                }
+                _ => None,
+            }
+        }
         "which" | "type" | "command"
             if program != "command"
                 || known.as_deref()?.first().is_some_and(|word| word == "-v") =>
@@ -77,12 +113,19 @@ fn exact(
             line(format!("/usr/bin/{name}"))
         }
         "pwd" => folder.map(|folder| Value::text(&format!("{folder}\n"))),
-        "base64" | "base32" if program == "base64" => {
+        "openssl" => {
             let known = known?;
-            let decodes = matches!(
-                known.first()?.as_str(),
-                "-d" | "--decode" | "-D" | "-di" | "-id"
-            );
+            let has = |word: &str| known.iter().any(|known| known == word);
+            let base64 = has("base64") || has("-base64") || has("-a");
+            (base64 && has("-d") && !has("-in"))
+                .then(|| decoded(&input?.known()?))
+                .flatten()
+        }
+        "base64" => {
+            let known = known?;
+            let first = known.first()?.as_str();
+            let long = first.len() > 2 && "--decode".starts_with(first);
+            let decodes = long || matches!(first, "-d" | "-D" | "-di" | "-id");
             (decodes && known.len() == 1)
                 .then(|| decoded(&input?.known()?))
                 .flatten()
@@ -109,11 +152,59 @@ fn exact(
             };
             line(path.rsplit('/').find(|name| !name.is_empty())?.to_owned())
         }
+        "find" => {
+            let mut all = Value::default();
+            for path in found(words)? {
+                all.push(&path);
+                all.0.push(Atom::Char('\n'));
+            }
+            Some(all)
+        }
         "git" if known.as_deref()? == ["rev-parse", "--show-toplevel"] => {
             folder.map(|folder| Value::text(&format!("{folder}\n")))
         }
         _ => None,
     }
+}
+
+/// The paths that `find` prints where a name is asked for; none where it is not so simple.
+pub(super) fn found(words: &[Value]) -> Option<Vec<Value>> {
+    let known: Vec<String> = words.iter().map(ToString::to_string).collect();
+    let other = [
+        "-o", "-or", "!", "-not", ",", "-printf", "-print0", "-ls", "-prune",
+    ];
+    if known.iter().any(|word| other.contains(&word.as_str())) {
+        return None;
+    }
+    let at = known
+        .iter()
+        .position(|word| matches!(word.as_str(), "-name" | "-iname"))?;
+    let name = words.get(at + 1)?.known()?;
+    if name.contains(['/', '[', '\\']) {
+        return None;
+    }
+    let name = name.chars().map(|c| match c {
+        '*' => Atom::Star,
+        '?' => Atom::One,
+        c => Atom::Char(c),
+    });
+    let name = Value(name.collect());
+    let starts = words
+        .iter()
+        .take_while(|word| !word.beginning().starts_with(['-', '(', '!']));
+    let starts: Vec<Value> = starts.cloned().collect();
+    let starts = if starts.is_empty() {
+        vec![Value::text(".")]
+    } else {
+        starts
+    };
+    let paths = starts.into_iter().map(|mut path| {
+        path.0
+            .extend([Atom::Char('/'), Atom::Below, Atom::Char('/')]);
+        path.push(&name);
+        path
+    });
+    Some(paths.collect())
 }
 
 /// What kind of text it is, where the text is not known.
@@ -135,7 +226,7 @@ fn shape(program: &str, words: &[Value], input: Option<&Value>) -> Atom {
             .take_while(|word| !word.beginning().starts_with(['-', '(', '!']))
     };
     match program {
-        "ls" if words.iter().all(|word| word.beginning().starts_with('-')) => Atom::Name,
+        "ls" if words.iter().all(stays) => Atom::Below,
         "find" if starts().all(stays) && !has("-printf") => Atom::Below,
         "fd" | "fdfind" if words.iter().all(stays) => Atom::Below,
         "git" if first == "ls-files" || has("--name-only") => Atom::Below,
@@ -248,6 +339,13 @@ fn from_hex(text: &str) -> Option<Value> {
 
 fn translated(words: &[String], text: &str) -> Option<Value> {
     let set = |text: &str| -> Option<Vec<char>> {
+        let text = match text {
+            "[:upper:]" => "A-Z",
+            "[:lower:]" => "a-z",
+            "[:digit:]" => "0-9",
+            "[:blank:]" => " ",
+            text => text,
+        };
         let chars: Vec<char> = text.chars().collect();
         let mut set = Vec::new();
         let mut at = 0;

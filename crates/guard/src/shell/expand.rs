@@ -112,9 +112,8 @@ impl Tracer<'_> {
                     extend(&mut all, &value, !*in_quotes, cut);
                 }
                 Piece::Process(script) => {
-                    self.subshell(script);
-                    all.extend(Value::text("/dev/fd/").0.into_iter().map(quoted));
-                    all.push(quoted(Atom::Name));
+                    let printed = self.subshell(script);
+                    all.extend(self.stream(printed).0.into_iter().map(quoted));
                 }
                 Piece::Number(pieces) => {
                     let inner = Word {
@@ -122,10 +121,7 @@ impl Tracer<'_> {
                         pieces: pieces.clone(),
                     };
                     let value = self.plain(&inner);
-                    // What a variable holds is evaluated once more.
-                    if !value.is_known() && value.has_any() {
-                        self.doubt("arithmetic on what is not known");
-                    }
+                    self.calculated(&value);
                     all.push(quoted(Atom::Name));
                 }
             }
@@ -141,6 +137,9 @@ impl Tracer<'_> {
     }
 
     fn plain_variable(&mut self, name: &str) -> Value {
+        if is_secret_name(name) && !self.only_tested && !self.vars.held.contains_key(name) {
+            self.doubt("it shows a variable that holds a secret by its name");
+        }
         match name {
             "?" | "#" | "$" | "!" | "-" | "RANDOM" | "SECONDS" | "LINENO" | "UID" | "EUID" => {
                 Value::of(Atom::Name)
@@ -166,7 +165,11 @@ impl Tracer<'_> {
     /// What `${name…}` becomes; none where it is the variable alone.
     fn with_operator(&mut self, name: &str, rest: &Rest) -> Option<Value> {
         let held = self.vars.known(name);
+        // Whether it is set tells nothing of what it holds.
+        let before = self.only_tested;
+        self.only_tested |= matches!(rest.operator.as_str(), ":+" | "+" | "length" | ":?" | "?");
         let value = self.plain_variable(name);
+        self.only_tested = before;
         Some(match rest.operator.as_str() {
             "" => return None,
             "length" => Value::of(Atom::Name),
@@ -197,7 +200,11 @@ impl Tracer<'_> {
                 let pattern = self.plain(&rest.word);
                 trimmed(&value, &pattern, &rest.operator)
             }
-            ":" => sliced(&value, &self.plain(&rest.word)),
+            ":" => {
+                let range = self.plain(&rest.word);
+                self.calculated(&range);
+                sliced(&value, &range)
+            }
             "@" => {
                 // What a variable holds is run once more (`@P`) or quoted anew.
                 self.doubt("a variable's content is expanded again");
@@ -211,7 +218,20 @@ impl Tracer<'_> {
                 self.doubt("a variable is named by another");
                 Value::of(Atom::Any)
             }
-            _ => {
+            "," | ",," | "^" | "^^" => {
+                self.plain(&rest.word);
+                changed_case(&value, &rest.operator)
+            }
+            "/" | "//" | "/#" | "/%" => {
+                let change = self.plain(&rest.word);
+                replaced(&value, &change, &rest.operator)
+            }
+            operator => {
+                // The index of an array is a number, and so evaluated.
+                if let Some(index) = operator.strip_prefix('[') {
+                    let index = index.split(']').next().unwrap_or_default();
+                    self.calculated(&Value::text(index));
+                }
                 self.plain(&rest.word);
                 Value::of(Atom::Any)
             }
@@ -277,10 +297,7 @@ fn globbed(word: &[Marked]) -> Value {
             Atom::Char('*') if one.bare => Atom::Star,
             Atom::Char('?') if one.bare => Atom::One,
             Atom::Char('[') if one.bare => {
-                let after = word[index + 1..].iter().skip(1);
-                let close = after
-                    .clone()
-                    .position(|c| c.bare && c.atom == Atom::Char(']'));
+                let close = closing(&word[index + 1..]);
                 match close {
                     Some(length) => {
                         for _ in 0..length + 2 {
@@ -296,6 +313,63 @@ fn globbed(word: &[Marked]) -> Value {
         atoms.push(atom);
     }
     Value(atoms)
+}
+
+/// How far the `]` of a set is, over `[:alpha:]` and its like.
+fn closing(rest: &[Marked]) -> Option<usize> {
+    let char_of = |one: &Marked| match one.atom {
+        Atom::Char(c) => Some(c),
+        _ => None,
+    };
+    let mut before = rest.first().and_then(char_of);
+    let mut class = false;
+    for (index, one) in rest.iter().skip(1).enumerate() {
+        match one.atom {
+            Atom::Char(':') if before == Some('[') => class = true,
+            Atom::Char(']') if class && before == Some(':') => class = false,
+            Atom::Char(']') if one.bare && !class => return Some(index),
+            _ => {}
+        }
+        before = char_of(one);
+    }
+    None
+}
+
+/// `${name,,}` and `${name^}`.
+fn changed_case(value: &Value, operator: &str) -> Value {
+    let Some(text) = value.known() else {
+        return value.clone();
+    };
+    let other = |text: &str| {
+        if operator.starts_with(',') {
+            text.to_lowercase()
+        } else {
+            text.to_uppercase()
+        }
+    };
+    if operator.len() == 2 {
+        return Value::text(&other(&text));
+    }
+    let first = text.chars().next().map_or(0, char::len_utf8);
+    Value::text(&format!("{}{}", other(&text[..first]), &text[first..]))
+}
+
+/// `${name/pattern/text}`, where no wildcard is in it.
+fn replaced(value: &Value, change: &Value, operator: &str) -> Value {
+    let (Some(text), Some(change)) = (value.known(), change.known()) else {
+        return Value::of(Atom::Any);
+    };
+    let (from, to) = change.split_once('/').unwrap_or((&change, ""));
+    if from.is_empty() || from.contains(['*', '?', '[', '\\']) {
+        return Value::of(Atom::Any);
+    }
+    Value::text(&match operator {
+        "//" => text.replace(from, to),
+        "/#" if text.starts_with(from) => format!("{to}{}", &text[from.len()..]),
+        "/%" if text.ends_with(from) => format!("{}{to}", &text[..text.len() - from.len()]),
+        "/" => text.replacen(from, to, 1),
+        _ => text,
+    })
 }
 
 /// Where an expansion outside of quotes holds blanks, the word is several.
@@ -465,6 +539,23 @@ fn sliced(value: &Value, range: &Value) -> Value {
         Some(Value::text(&part))
     };
     known().unwrap_or_else(|| Value::of(Atom::Any))
+}
+
+/// Whether a variable of the session holds a key or a password by its name.
+fn is_secret_name(name: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "PASSPHRASE",
+        "API_KEY",
+        "APIKEY",
+        "ACCESS_KEY",
+        "PRIVATE_KEY",
+    ];
+    let name = name.to_ascii_uppercase();
+    WORDS.iter().any(|word| name.contains(word))
 }
 
 /// What variables hold.

@@ -103,6 +103,8 @@ fn is_harmless_awk(script: &str) -> bool {
     if forbidden.iter().any(|word| script.contains(word)) {
         return false;
     }
+    // A line that goes on is one.
+    let script = &script.replace("\\\n", " ");
     // A quote within a pattern would hide where texts begin and end.
     if script.contains('"') && script.contains('/') && script.contains(['|', '>']) {
         return false;

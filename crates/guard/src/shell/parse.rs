@@ -101,10 +101,19 @@ impl Parser {
             if self.scan.looking_at_whole("!") {
                 self.scan.take("!");
             } else if self.scan.looking_at_whole("time") {
+                let begin = self.scan.at;
                 self.scan.take("time");
                 self.scan.skip_blanks();
-                if self.scan.looking_at_whole("-p") {
-                    self.scan.take("-p");
+                for option in ["-p", "--"] {
+                    if self.scan.looking_at_whole(option) {
+                        self.scan.take(option);
+                        self.scan.skip_blanks();
+                    }
+                }
+                // With another option it is the program of that name.
+                if self.scan.looking_at("-") {
+                    self.scan.at = begin;
+                    break;
                 }
             } else {
                 break;
@@ -226,13 +235,11 @@ impl Parser {
         self.scan.take("for");
         self.scan.skip_blanks();
         if self.scan.looking_at("((") {
-            let Command::Condition(words) = self.arithmetic()? else {
-                return Err(Unclear::Syntax);
-            };
+            let condition = self.arithmetic()?;
             self.scan.skip_blanks();
             self.scan.take(";");
             let body = self.do_group()?;
-            return self.block(vec![vec![Command::Condition(words)], body], false);
+            return self.block(vec![vec![condition], body], false);
         }
         let name = self.scan.word()?.ok_or(Unclear::Syntax)?.written;
         if !is_name(&name) {
@@ -327,7 +334,7 @@ impl Parser {
         self.scan.take("((");
         let inner = self.scan.until_double_paren()?;
         let word = self.scan.expression(&inner)?;
-        Ok(Command::Condition(vec![word]))
+        Ok(Command::Arithmetic(word))
     }
 
     fn function(&mut self, name: &Word) -> Result<Command, Unclear> {
@@ -379,7 +386,7 @@ impl Parser {
     }
 
     fn assign(&mut self) -> Result<Option<Assign>, Unclear> {
-        let Some((name, partial)) = self.scan.take_assign_name()? else {
+        let Some((name, partial, appends)) = self.scan.take_assign_name()? else {
             return Ok(None);
         };
         if self.scan.take("(") {
@@ -395,6 +402,7 @@ impl Parser {
             return Ok(Some(Assign {
                 name,
                 partial: true,
+                appends: false,
                 value: all,
             }));
         }
@@ -402,6 +410,7 @@ impl Parser {
         Ok(Some(Assign {
             name,
             partial,
+            appends,
             value,
         }))
     }

@@ -132,7 +132,7 @@ impl Scanner {
         }
     }
 
-    pub(super) fn take_assign_name(&mut self) -> Result<Option<(String, bool)>, Unclear> {
+    pub(super) fn take_assign_name(&mut self) -> Result<Option<(String, bool, bool)>, Unclear> {
         let mut end = self.at;
         while self
             .chars
@@ -161,6 +161,7 @@ impl Scanner {
             end += close + 1;
             partial = true;
         }
+        let appends = self.chars.get(end) == Some(&'+') && !partial;
         if self.chars.get(end) == Some(&'+') {
             end += 1;
             partial = true;
@@ -169,7 +170,7 @@ impl Scanner {
             return Ok(None);
         }
         self.at = end + 1;
-        Ok(Some((name, partial)))
+        Ok(Some((name, partial, appends)))
     }
 
     /// A redirection's operator with the descriptor before it.

@@ -126,14 +126,15 @@ impl Scanner {
             if index.chars().any(|c| "$`".contains(c)) {
                 return Err(Unclear::Unusual);
             }
-            operator.push_str("[]");
+            operator = format!("[{index}]");
         }
-        while let Some(c) = self.peek().filter(|c| ":-=+?#%/^,@!".contains(*c)) {
-            operator.push(c);
-            self.at += 1;
-            if operator.len() > 12 {
-                return Err(Unclear::Unusual);
-            }
+        const OPERATORS: [&str; 24] = [
+            ":-", ":=", ":?", ":+", "##", "#", "%%", "%", "//", "/#", "/%", "/", "^^", "^", ",,",
+            ",", "@", "-", "=", "?", "+", "!", ":", "~",
+        ];
+        if let Some(known) = OPERATORS.iter().find(|known| self.looking_at(known)) {
+            operator.push_str(known);
+            self.take(known);
         }
         let mut word = Word::default();
         let mut bare = String::new();
@@ -295,13 +296,17 @@ impl Scanner {
             written: text.to_owned(),
             pieces: Vec::new(),
         };
+        let mut plain = String::new();
         while let Some(c) = inner.peek() {
             if c == '$' || c == '`' {
+                word.pieces.push(Piece::Quoted(std::mem::take(&mut plain)));
                 inner.dollar(true, &mut word.pieces)?;
             } else {
+                plain.push(c);
                 inner.at += 1;
             }
         }
+        word.pieces.push(Piece::Quoted(plain));
         Ok(word)
     }
 }

@@ -29,8 +29,10 @@ pub(crate) enum Command {
         name: String,
         body: Box<Command>,
     },
-    /// `[[ … ]]`, `(( … ))`: nothing runs but what is substituted in its words.
+    /// `[[ … ]]`: nothing runs but what is substituted in its words.
     Condition(Vec<Word>),
+    /// `(( … ))`.
+    Arithmetic(Word),
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,6 +47,8 @@ pub(crate) struct Assign {
     pub(crate) name: String,
     /// `+=`, or an element or a list of an array: what it makes is not known.
     pub(crate) partial: bool,
+    /// `name+=value`.
+    pub(crate) appends: bool,
     pub(crate) value: Word,
 }
 

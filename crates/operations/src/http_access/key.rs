@@ -7,6 +7,7 @@ use std::path::Path;
 
 use hmac::{Hmac, KeyInit, Mac};
 use missiond_os::{files, hex};
+use missiond_secrets::Detector;
 use sha2::{Digest, Sha256};
 
 use super::Secret;
@@ -40,6 +41,7 @@ impl Key {
                 bytes
             }
         };
+        Detector::learn([bytes]);
         let name =
             hex::encode(&Sha256::digest([b"missiond home ", bytes.as_slice()].concat())[..8]);
         Ok(Self { bytes, name })

@@ -10,6 +10,7 @@
 mod codes;
 mod key;
 
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +18,11 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
 use missiond_api::{ApiError, Home};
-use missiond_core::{AccessId, AccessKind, Clock, ErrorCode, Timestamp};
+use missiond_core::{AccessId, AccessKind, Clock, ErrorCode, Scopes, Timestamp};
+use missiond_secrets::Detector;
 use missiond_store::http_access::{self, Access};
 use missiond_store::{MissionDb, StoreError};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use codes::Codes;
@@ -33,6 +36,9 @@ const CODE: Duration = Duration::from_secs(120);
 
 /// A use is noted at most this often, so that reading costs no writing.
 const NOTED_EVERY: Duration = Duration::from_secs(60);
+
+/// Tokens that are masked in every form at most; of more their own form alone is known.
+const LEARNED: usize = 64;
 
 /// No secret of ours is longer; what is longer is not looked at.
 const LONGEST_SECRET: usize = 128;
@@ -73,10 +79,11 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
+    /// Behind `msn_`, by which it is known where it must not be stored.
     fn random() -> Result<Self, AccessError> {
         let mut bits = [0; 32];
         getrandom::fill(&mut bits).map_err(|error| AccessError::Random(error.to_string()))?;
-        Ok(Self(BASE64.encode(bits)))
+        Ok(Self(format!("msn_{}", BASE64.encode(bits))))
     }
 
     /// What somebody has shown; nothing for what cannot be one of ours.
@@ -99,6 +106,8 @@ pub struct HttpAccess {
     /// Changed whenever something was taken back: who serves for long looks
     /// again whether it still may.
     revocations: watch::Sender<u64>,
+    /// Tokens that are masked in every form.
+    learned: Mutex<HashSet<AccessId>>,
 }
 
 impl HttpAccess {
@@ -109,6 +118,7 @@ impl HttpAccess {
             clock,
             codes: Codes::default(),
             revocations: watch::Sender::new(0),
+            learned: Mutex::default(),
         })
     }
 
@@ -131,7 +141,12 @@ impl HttpAccess {
         if !self.codes.redeem(&self.key.hash(code), now) {
             return Ok(None);
         }
-        let granted = self.grant(AccessKind::Session, browser.to_owned(), Some(SESSION));
+        let granted = self.grant(
+            AccessKind::Session,
+            browser.to_owned(),
+            Scopes::NONE,
+            Some(SESSION),
+        );
         granted.await.map(Some)
     }
 
@@ -139,14 +154,17 @@ impl HttpAccess {
     pub async fn create_token(
         &self,
         name: &str,
+        scopes: Scopes,
         lifetime: Option<Duration>,
     ) -> Result<(Access, Secret), AccessError> {
         let name = name.trim();
         if name.is_empty() || name.chars().any(char::is_control) {
             return Err(AccessError::Name);
         }
-        self.grant(AccessKind::Token, name.to_owned(), lifetime)
-            .await
+        let granted = self.grant(AccessKind::Token, name.to_owned(), scopes, lifetime);
+        let (access, token) = granted.await?;
+        self.learn(&access, &token);
+        Ok((access, token))
     }
 
     /// Whose secret this is, if it lets in as this kind now.
@@ -170,6 +188,7 @@ impl HttpAccess {
         }) else {
             return Ok(None);
         };
+        self.learn(&access, secret);
         if access
             .last_used_at
             .is_none_or(|last| last.plus(NOTED_EVERY) <= now)
@@ -180,6 +199,16 @@ impl HttpAccess {
                 .await?;
         }
         Ok(Some(access))
+    }
+
+    /// Tokens are masked in every form they take, from when they are made or first shown: of
+    /// those that nobody shows only the hash is here.
+    fn learn(&self, access: &Access, secret: &Secret) {
+        let mut learned = self.learned.lock();
+        if access.kind == AccessKind::Token && learned.len() < LEARNED && learned.insert(access.id)
+        {
+            Detector::learn([secret.reveal()]);
+        }
     }
 
     /// What a page must send beside its cookie. Who has not the cookie cannot
@@ -234,6 +263,7 @@ impl HttpAccess {
         &self,
         kind: AccessKind,
         name: String,
+        scopes: Scopes,
         lifetime: Option<Duration>,
     ) -> Result<(Access, Secret), AccessError> {
         let secret = Secret::random()?;
@@ -244,6 +274,7 @@ impl HttpAccess {
             kind,
             name,
             secret_hash: self.key.hash(&secret),
+            scopes,
             created_at: now,
             expires_at: lifetime.map(|lifetime| now.plus(lifetime)),
             last_used_at: None,

@@ -50,7 +50,11 @@ async fn a_code_logs_in_once_and_in_time() {
 #[tokio::test]
 async fn a_secret_of_another_home_on_the_same_database_opens_nothing() {
     let scene = scene().await;
-    let (_, token) = scene.access.create_token("ci", None).await.unwrap();
+    let (_, token) = scene
+        .access
+        .create_token("ci", Scopes::EVERY, None)
+        .await
+        .unwrap();
     let other = Home::under(&scene.folder.path().join("other"));
     let clock = Arc::<ManualClock>::clone(&scene.clock);
     let other = HttpAccess::new(&other, scene.access.db.clone(), clock).unwrap();

@@ -5,20 +5,26 @@
 //! results of operations. The same answers serve a command that has no daemon
 //! ([`requests`]), so both ways say the same.
 
+mod outside;
 mod requests;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use missiond_api::Home;
-use missiond_core::{Event, TraceContext};
+use missiond_config::SandboxConfig;
+use missiond_core::{Clock, Event, Timestamp, TraceContext};
+use missiond_guard::trust::{Subject, SubjectKind};
 use missiond_runtime::{Component, OnPanic, StartError, Supervisor};
+use missiond_store::{MissionDb, trust_facts};
 use missiond_timeline::Timeline;
 use missiond_timeline::metrics::Metrics;
 use missiond_toolhub::{Hub, HubEvent, HubSettings, KeeperCommand, ServerState};
 use tokio::sync::mpsc;
 
+pub use outside::screen;
 pub use requests::fits;
 pub use requests::{control, pin, prompt_get, prompts, servers, tool_call, tools};
 
@@ -32,12 +38,15 @@ pub fn hub(
     home: &Home,
     supervisor: &Supervisor,
     health_check: Duration,
+    config: &SandboxConfig,
     listener: impl Fn(HubEvent) + Send + Sync + 'static,
 ) -> std::io::Result<Hub> {
+    let mut place = config.place(config.tool_servers, Path::new("/"), home.own_folders());
+    place.folder = None;
     Ok(Hub::new(HubSettings {
         config: home.config_dir().to_owned(),
         pins: home.tool_pins(),
-        keeper: KeeperCommand::of_this_program()?,
+        keeper: KeeperCommand::of_this_program()?.behind(place),
         supervisor: supervisor.clone(),
         health_check,
         listener: Box::new(listener),
@@ -50,17 +59,34 @@ pub struct Toolhub {
     pub hub: Arc<Hub>,
 }
 
+/// What the hub is made of.
+#[derive(Debug)]
+pub struct Parts<'p> {
+    pub home: &'p Home,
+    pub db: &'p MissionDb,
+    pub clock: &'p Arc<dyn Clock>,
+    pub timeline: &'p Timeline,
+    pub metrics: &'p Arc<Metrics>,
+    pub supervisor: &'p Supervisor,
+    pub health_check: Duration,
+    pub sandbox: &'p SandboxConfig,
+}
+
 impl Toolhub {
-    pub fn new(
-        home: &Home,
-        timeline: &Timeline,
-        metrics: &Arc<Metrics>,
-        supervisor: &Supervisor,
-        health_check: Duration,
-    ) -> std::io::Result<Self> {
+    pub fn new(parts: &Parts<'_>) -> std::io::Result<Self> {
+        let &Parts {
+            home,
+            db,
+            clock,
+            timeline,
+            metrics,
+            supervisor,
+            health_check,
+            sandbox,
+        } = parts;
         let (events, mut waiting) = mpsc::channel::<HubEvent>(WAITING_EVENTS);
         let counted = Arc::clone(metrics);
-        let hub = hub(home, supervisor, health_check, move |event| {
+        let hub = hub(home, supervisor, health_check, sandbox, move |event| {
             if let HubEvent::State { from, to, .. } = &event {
                 count(&counted, from, to);
             }
@@ -69,8 +95,14 @@ impl Toolhub {
             }
         })?;
         let timeline = timeline.clone();
+        let (db, clock) = (db.clone(), Arc::clone(clock));
         supervisor.spawn("tool hub events", None, OnPanic::Report, async move {
             while let Some(event) = waiting.recv().await {
+                if let HubEvent::Tools { server, held, .. } = &event
+                    && !held.is_empty()
+                {
+                    record_drift(&db, server.as_str(), held, clock.now()).await;
+                }
                 let stored = timeline.record(of_hub(event), TraceContext::root()).await;
                 if let Err(error) = stored {
                     tracing::warn!(%error, "MCP server event not recorded on timeline");
@@ -93,6 +125,21 @@ impl Component for Toolhub {
 
     fn stop(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.hub.stop())
+    }
+}
+
+/// Tools that are not what a person accepted count against their server.
+async fn record_drift(db: &MissionDb, server: &str, held: &[String], now: Timestamp) {
+    let subject = Subject::new(SubjectKind::Server, server).to_string();
+    let mut held = held.to_vec();
+    held.sort();
+    let note = format!("tools held: {}", held.join(", "));
+    let recorded = db.write(move |tx| {
+        let (subject, note) = (subject.clone(), note.clone());
+        Box::pin(async move { trust_facts::record_drift(tx, &subject, &note, now).await })
+    });
+    if let Err(error) = recorded.await {
+        tracing::warn!(%error, "changed tools of a server not recorded");
     }
 }
 

@@ -11,7 +11,8 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, Command};
 
 use super::frame::{BadFrame, Frame, FromHost, ToHost};
-use super::process::{HostRecord, LaunchSpec};
+use super::peer::HOST_COMMAND;
+use super::process::{HostRecord, LaunchSpec, Order};
 use super::start::Startup;
 
 /// A host that has not reported by then is taken to hang.
@@ -42,9 +43,9 @@ pub async fn launch(
     executable: &Path,
     spec: &LaunchSpec,
 ) -> Result<(HostRecord, Child), LaunchError> {
-    let order = serde_json::to_vec(spec).map_err(io::Error::from)?;
+    let order = serde_json::to_vec(&Order::new(spec)).map_err(io::Error::from)?;
     let mut child = Command::new(executable)
-        .arg("pty-host")
+        .arg(HOST_COMMAND)
         .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

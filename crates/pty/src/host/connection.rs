@@ -17,6 +17,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::backlog::Backlog;
 use super::frame::{Frame, FromHost, MAX_OUTPUT, ToHost};
+use super::peer::Door;
 use super::process::ExitStatus;
 use super::segments::{RecordedEvent, Recording, RecordingReader};
 
@@ -40,18 +41,20 @@ pub(super) struct AcceptedDaemon {
     pub(super) writer: OwnedWriteHalf,
 }
 
-/// Turns connections into daemons. One that belongs to another user, says
+/// Turns connections into daemons. One that may not speak here, says
 /// something else than hello or nothing at all never takes the place of the
 /// daemon that is served.
 pub(super) struct DaemonAcceptor {
+    door: Door,
     accepted: mpsc::Sender<AcceptedDaemon>,
     permits: Arc<Semaphore>,
 }
 
 impl DaemonAcceptor {
-    pub(super) fn new() -> (Self, mpsc::Receiver<AcceptedDaemon>) {
+    pub(super) fn new(door: Door) -> (Self, mpsc::Receiver<AcceptedDaemon>) {
         let (accepted, received) = mpsc::channel(1);
         let acceptor = Self {
+            door,
             accepted,
             permits: Arc::new(Semaphore::new(MAX_HANDSHAKES)),
         };
@@ -62,7 +65,7 @@ impl DaemonAcceptor {
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
             return;
         };
-        if !is_own_user(&stream) {
+        if !self.door.admits(&stream) {
             return;
         }
         let accepted = self.accepted.clone();
@@ -114,12 +117,6 @@ async fn read_frames(mut stream: OwnedReadHalf, frames: mpsc::Sender<ToHost>) {
             Ok(_) => {}
         }
     }
-}
-
-/// Only the user who runs the host may speak to it.
-fn is_own_user(stream: &UnixStream) -> bool {
-    let own = rustix::process::geteuid().as_raw();
-    stream.peer_cred().is_ok_and(|peer| peer.uid() == own)
 }
 
 #[derive(Debug)]

@@ -14,6 +14,7 @@ mod fence;
 mod frame;
 mod joined;
 mod lines;
+mod peer;
 mod process;
 mod recording;
 mod segments;

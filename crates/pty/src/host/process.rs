@@ -9,7 +9,10 @@ use std::time::Duration;
 
 use missiond_core::{CliEngine, SlotId};
 use missiond_os::files::replace_private_unsynced;
+use missiond_os::hex;
 use missiond_os::processes::{Signal, signal_group};
+use missiond_sandbox::{Place, Profile};
+use missiond_secrets::Detector;
 use missiond_semantic::Size;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,10 +42,39 @@ pub struct LaunchSpec {
     pub handover: Option<Value>,
     pub recording: PathBuf,
     pub limits: RecordingLimits,
+    /// Behind which wall the program runs; none for no wall.
+    #[serde(default)]
+    pub sandbox: Option<Place>,
     /// A private folder for the socket and the record.
     pub run_dir: PathBuf,
     #[serde(default = "first_generation")]
     pub generation: u32,
+}
+
+/// What a host is told when it starts: what to run, and what it has to mask beside the
+/// secrets that have a form. Neither is written anywhere.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Order {
+    #[serde(flatten)]
+    pub(super) spec: LaunchSpec,
+    /// In hexadecimal digits, because they may be any bytes.
+    #[serde(default)]
+    known: Vec<String>,
+}
+
+impl Order {
+    pub(super) fn new(spec: &LaunchSpec) -> Self {
+        let known = Detector::learned();
+        Self {
+            spec: spec.clone(),
+            known: known.iter().map(|value| hex::encode(value)).collect(),
+        }
+    }
+
+    /// From now on this process masks what the daemon knew.
+    pub(super) fn learn(&self) {
+        Detector::learn(self.known.iter().filter_map(hex::decode));
+    }
 }
 
 /// The program that takes the place of the one that runs in a slot. The host ends that,
@@ -115,6 +147,9 @@ pub struct HostRecord {
     /// Microseconds since 1970: time zero of the recording.
     pub started_at_us: i64,
     pub exited: Option<ExitStatus>,
+    /// How thick the wall around it is; none for no wall.
+    #[serde(default)]
+    pub sandbox: Option<Profile>,
 }
 
 impl HostRecord {

@@ -24,6 +24,7 @@ use super::channel::{Channel, IncomingLines, InputEnd, OutputEnd, read_errors};
 use super::connection::{AcceptedDaemon, DaemonAcceptor, Outgoing};
 use super::fence::Fence;
 use super::frame::{FromHost, ToHost};
+use super::peer::Door;
 use super::process::{ExitStatus, HostFiles, HostRecord, LaunchSpec};
 use super::recording::Recorder;
 use super::start::Started;
@@ -160,7 +161,7 @@ impl Host {
             cgroup,
         } = program;
         let now = Instant::now();
-        let (acceptor, accepted) = DaemonAcceptor::new();
+        let (acceptor, accepted) = DaemonAcceptor::new(Door::of(&files.socket));
         Self {
             fence: Fence::new(spec.generation),
             next: None,

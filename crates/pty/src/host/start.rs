@@ -2,17 +2,20 @@
 //! recording and the socket, starts the program, and reports one line. If
 //! anything fails, the line says why and nothing is left behind.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use missiond_os::processes::{Signal, signal_each, signal_group};
+use missiond_os::programs::find_program;
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixListener;
 
 use super::cgroup::Cgroup;
 use super::channel::{Channel, InputEnd, OutputEnd};
-use super::process::{HostFiles, HostRecord, LaunchSpec};
+use super::process::{HostFiles, HostRecord, LaunchSpec, Order};
 use super::recording::Recorder;
 use super::segments::Recording;
 use super::serve::{Connected, Host, Program};
@@ -37,10 +40,13 @@ pub(super) enum Startup {
 pub fn run() -> io::Result<()> {
     let mut spec = Vec::new();
     io::stdin().lock().take(MAX_SPEC).read_to_end(&mut spec)?;
-    let spec: LaunchSpec = match serde_json::from_slice(&spec) {
-        Ok(spec) => spec,
+    let order: Order = match serde_json::from_slice(&spec) {
+        Ok(order) => order,
         Err(error) => return report(&Startup::Failed(format!("the order is no order: {error}"))),
     };
+    // Before the recording is begun, which masks with what is known then.
+    order.learn();
+    let spec = order.spec;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     // Leads no group, so it may leave the session and its signals.
     let _ = rustix::process::setsid();
@@ -166,6 +172,7 @@ fn start_program(spec: &LaunchSpec, files: &HostFiles) -> Result<Started, String
         generation: spec.generation,
         started_at_us: i64::try_from(time_zero.as_micros()).unwrap_or(i64::MAX),
         exited: None,
+        sandbox: spec.sandbox.as_ref().map(|place| place.profile),
     };
     if let Err(error) = files.write(&record) {
         signal_group(program_pid, Signal::KILL);
@@ -201,10 +208,10 @@ fn spawn_contained(spec: &LaunchSpec) -> Result<(Connected, Option<Cgroup>), Str
         }
         entered.is_ok()
     });
-    let spawned = match spec.channel {
-        Channel::Terminal => spawn_on_terminal(spec),
-        Channel::Pipes => spawn_on_pipes(spec),
-    };
+    let spawned = program_of(spec).and_then(|program| match spec.channel {
+        Channel::Terminal => spawn_on_terminal(spec, &program),
+        Channel::Pipes => spawn_on_pipes(spec, &program),
+    });
     // A host that is inside could not end the group without ending itself.
     let cgroup = cgroup.filter(|cgroup| cgroup.leave().is_ok());
     if let (Err(_), Some(cgroup)) = (&spawned, &cgroup) {
@@ -213,15 +220,51 @@ fn spawn_contained(spec: &LaunchSpec) -> Result<(Connected, Option<Cgroup>), Str
     Ok((spawned?, cgroup))
 }
 
-fn spawn_on_terminal(spec: &LaunchSpec) -> Result<Connected, String> {
+/// The program that was ordered, or this one as the wall around it.
+struct ProgramToStart {
+    file: OsString,
+    arguments: Vec<OsString>,
+    environment: BTreeMap<String, String>,
+}
+
+fn program_of(spec: &LaunchSpec) -> Result<ProgramToStart, String> {
+    let mut program = ProgramToStart {
+        file: OsString::from(&spec.argv[0]),
+        arguments: spec.argv[1..].iter().map(OsString::from).collect(),
+        environment: spec.environment.clone(),
+    };
+    let Some(place) = &spec.sandbox else {
+        return Ok(program);
+    };
+    let path = spec.environment.get("PATH").map_or("", String::as_str);
+    let found = if spec.argv[0].contains('/') {
+        Some(spec.cwd.join(&spec.argv[0]))
+    } else {
+        find_program(&spec.argv[0], path)
+    };
+    let Some(found) = found else {
+        return Err(not_started(spec, &io::ErrorKind::NotFound.into()));
+    };
+    let refused = |error: io::Error| format!("no sandbox: {error}");
+    if let Some(wall) = place.wall(&found, &spec.environment).map_err(refused)? {
+        let walled = wall.command(&found).map_err(refused)?;
+        program.file = walled.program.into();
+        program.arguments.splice(0..0, walled.arguments);
+        let (name, plan) = walled.variable;
+        program.environment.insert(name.to_owned(), plan);
+    }
+    Ok(program)
+}
+
+fn spawn_on_terminal(spec: &LaunchSpec, program: &ProgramToStart) -> Result<Connected, String> {
     let (pty, pts) = pty_process::open().map_err(|error| format!("no terminal: {error}"))?;
     let size = pty_process::Size::new(spec.size.rows, spec.size.columns);
     pty.resize(size)
         .map_err(|error| format!("the terminal has no size: {error}"))?;
-    let child = pty_process::Command::new(&spec.argv[0])
-        .args(&spec.argv[1..])
+    let child = pty_process::Command::new(&program.file)
+        .args(&program.arguments)
         .env_clear()
-        .envs(&spec.environment)
+        .envs(&program.environment)
         .current_dir(&spec.cwd)
         .spawn(pts)
         .map_err(|error| match error {
@@ -237,11 +280,11 @@ fn spawn_on_terminal(spec: &LaunchSpec) -> Result<Connected, String> {
     })
 }
 
-fn spawn_on_pipes(spec: &LaunchSpec) -> Result<Connected, String> {
-    let mut child = tokio::process::Command::new(&spec.argv[0])
-        .args(&spec.argv[1..])
+fn spawn_on_pipes(spec: &LaunchSpec, program: &ProgramToStart) -> Result<Connected, String> {
+    let mut child = tokio::process::Command::new(&program.file)
+        .args(&program.arguments)
         .env_clear()
-        .envs(&spec.environment)
+        .envs(&program.environment)
         .current_dir(&spec.cwd)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

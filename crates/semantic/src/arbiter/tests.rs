@@ -199,3 +199,87 @@ proptest! {
         prop_assert_eq!(decide(&signals, at + later).0, PtyState::ToolRunning);
     }
 }
+
+fn screen(state: PtyState, since: u64) -> Reading {
+    Reading {
+        state,
+        reason: "what the screen shows".to_owned(),
+        waiting_for: None,
+        confidence: 0.9,
+        authority: Authority::Screen,
+        evidence: Vec::new(),
+        since: Duration::from_millis(since),
+        dialog: None,
+        tool: None,
+    }
+}
+
+#[test]
+fn a_request_under_way_is_work_whatever_was_drawn_and_for_however_long() {
+    use PtyState::{
+        Confirming, Error, Exited, Idle, Responding, SlashMenu, Thinking, ToolRunning, Unknown,
+    };
+    let at = Duration::from_millis;
+    for (activity, shown, expected) in [
+        (ModelActivity::Asked, Idle, Thinking),
+        (ModelActivity::Asked, Unknown, Thinking),
+        (ModelActivity::Asked, Responding, Thinking),
+        (ModelActivity::Asked, ToolRunning, ToolRunning),
+        (ModelActivity::Answering, Thinking, Responding),
+        (ModelActivity::Answering, Idle, Responding),
+        (ModelActivity::Answering, Confirming, Confirming),
+        (ModelActivity::Asked, Error, Error),
+        (ModelActivity::Asked, Exited, Exited),
+        (ModelActivity::Asked, SlashMenu, SlashMenu),
+        (ModelActivity::ToolAnnounced, Idle, ToolRunning),
+        (ModelActivity::ToolAnnounced, Confirming, Confirming),
+    ] {
+        let mut arbiter = Arbiter::default();
+        arbiter.screen_drawn(at(1_000));
+        arbiter.model_observed(activity, at(2_000));
+        let fused = arbiter.reading(&screen(shown, 500), at(2_001));
+        assert_eq!(fused.state, expected, "{activity:?} over {shown:?}");
+        arbiter.input_sent(at(2_100));
+        arbiter.expire(at(600_000));
+        let later = arbiter.reading(&screen(shown, 500), at(600_000));
+        let stands = if activity == ModelActivity::ToolAnnounced {
+            shown
+        } else {
+            expected
+        };
+        assert_eq!(
+            later.state, stands,
+            "{activity:?} over {shown:?} after ten minutes"
+        );
+    }
+}
+
+#[test]
+fn the_end_of_an_answer_is_the_end_of_the_turn_at_once() {
+    use PtyState::{Confirming, Idle, Responding, Thinking};
+    let at = Duration::from_millis;
+    let mut arbiter = Arbiter::default();
+    arbiter.model_observed(ModelActivity::Answering, at(1_000));
+    arbiter.screen_drawn(at(1_900));
+    arbiter.model_observed(ModelActivity::TurnEnded, at(2_000));
+    let works = screen(Responding, 500);
+    assert_eq!(arbiter.reading(&works, at(2_001)).state, Idle);
+    // What was said before is drawn a little later.
+    arbiter.screen_drawn(at(2_030));
+    assert_eq!(arbiter.reading(&works, at(2_031)).state, Idle);
+    arbiter.hook_claims(Claim::State(Idle), "its hook says so too", at(2_040));
+    assert_eq!(arbiter.reading(&works, at(2_041)).state, Idle);
+    assert_eq!(
+        arbiter.reading(&screen(Confirming, 2_035), at(2_041)).state,
+        Confirming
+    );
+    // The next request begins a new turn.
+    arbiter.model_observed(ModelActivity::Asked, at(2_500));
+    assert_eq!(
+        arbiter.reading(&screen(Idle, 2_400), at(2_501)).state,
+        Thinking
+    );
+    // A request that failed says nothing.
+    arbiter.model_observed(ModelActivity::Failed, at(2_600));
+    assert_eq!(arbiter.reading(&works, at(2_601)), works);
+}

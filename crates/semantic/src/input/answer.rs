@@ -10,10 +10,11 @@
 use std::time::Duration;
 
 use missiond_core::PtyState;
+use regex::Regex;
 
-use super::keys::{ENTER, Toward, arrow};
+use super::keys::{ENTER, ESCAPE, Toward, arrow};
 use super::{AnswerKeys, InputContext, Step, quoted};
-use crate::dialog::{Dialog, DialogOption};
+use crate::dialog::{Dialog, DialogLayout, DialogOption};
 use crate::manifest::Manifest;
 
 /// How long a key may take to move the mark.
@@ -89,6 +90,7 @@ pub(super) fn describe_option(option: &DialogOption) -> String {
 #[derive(Debug)]
 pub struct Answering {
     keys: AnswerKeys,
+    escaped: Option<Regex>,
     wanted: String,
     expected: Option<String>,
     /// Until when a dialog may take to be there.
@@ -133,6 +135,7 @@ impl Answering {
     ) -> Self {
         Self {
             keys: manifest.input.answer,
+            escaped: manifest.input.escaped.clone(),
             wanted,
             expected,
             dialog_by,
@@ -198,13 +201,22 @@ impl Answering {
             Ok(target) => target,
             Err(refusal) => return Step::Done(Err(refusal)),
         };
-        if self.keys != AnswerKeys::Arrows && digit(&dialog.options[target]).is_none() {
+        let label = &dialog.options[target].label;
+        let escapes = |pattern: &Regex| pattern.is_match(label);
+        let keys = match dialog.layout {
+            _ if self.escaped.as_ref().is_some_and(escapes) => AnswerKeys::Escape,
+            DialogLayout::Letters => AnswerKeys::Letter,
+            DialogLayout::List | DialogLayout::Buttons => self.keys,
+        };
+        let by_number = matches!(keys, AnswerKeys::NumberMoves | AnswerKeys::NumberSelects);
+        if by_number && digit(&dialog.options[target]).is_none() {
             let label = dialog.options[target].label.clone();
             return Step::Done(Err(AnswerRefusal::NoNumber(label)));
         }
-        if self.keys == AnswerKeys::Arrows && dialog.selected.is_none() {
+        if keys == AnswerKeys::Arrows && dialog.selected.is_none() {
             return Step::Done(Err(AnswerRefusal::Unreadable));
         }
+        self.keys = keys;
         self.phase = Phase::Moving(AnswerTarget {
             presses_left: 2 * dialog.options.len(),
             dialog: dialog.clone(),
@@ -258,15 +270,22 @@ fn move_mark(
         }
         aim.pressed = None;
     }
-    let there = mark == Some(aim.target) || keys == AnswerKeys::NumberSelects;
+    let needs_no_mark = matches!(
+        keys,
+        AnswerKeys::NumberSelects | AnswerKeys::Letter | AnswerKeys::Escape
+    );
+    let there = needs_no_mark || mark == Some(aim.target);
     if !there {
         return Move::Step(press(aim, keys, mark, context, now));
     }
     if now < stood + STEADY {
         return Move::Step(Step::Wait(stood + STEADY));
     }
-    Move::Enter(match (keys, digit(&aim.dialog.options[aim.target])) {
+    let target = &aim.dialog.options[aim.target];
+    Move::Enter(match (keys, digit(target)) {
         (AnswerKeys::NumberSelects, Some(digit)) => vec![digit],
+        (AnswerKeys::Letter, _) => letter(target),
+        (AnswerKeys::Escape, _) => ESCAPE.to_vec(),
         _ => ENTER.to_vec(),
     })
 }
@@ -397,6 +416,13 @@ impl Dialog {
     }
 }
 
+/// The letter that stands for an option, and Enter behind it.
+fn letter(option: &DialogOption) -> Vec<u8> {
+    let first = option.label.chars().take(1);
+    let letter: String = first.flat_map(char::to_lowercase).collect();
+    [letter.as_bytes(), ENTER].concat()
+}
+
 fn digit(option: &DialogOption) -> Option<u8> {
     let number = option.number.filter(|number| (1..=9).contains(number))?;
     u8::try_from(number).ok().map(|number| b'0' + number)
@@ -405,7 +431,6 @@ fn digit(option: &DialogOption) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialog::DialogLayout;
 
     fn dialog(labels: &[(Option<u32>, &str)]) -> Dialog {
         let option = |(row, (number, label)): (usize, &(Option<u32>, &str))| DialogOption {

@@ -32,6 +32,7 @@ pub(super) enum LooseBreaks {
 }
 
 pub(super) const ENTER: &[u8] = b"\r";
+pub(super) const ESCAPE: &[u8] = b"\x1b";
 
 /// The text with what cannot be typed left out; line breaks are `\n`.
 pub(super) fn typeable(text: &str) -> String {
@@ -99,8 +100,8 @@ pub(super) fn keystrokes(
 /// The arrow that moves the mark of a dialog by one option.
 pub(super) fn arrow(layout: DialogLayout, toward: Toward, modes: Modes) -> Vec<u8> {
     let letter = match (layout, toward) {
-        (DialogLayout::List, Toward::Earlier) => b'A',
-        (DialogLayout::List, Toward::Later) => b'B',
+        (DialogLayout::List | DialogLayout::Letters, Toward::Earlier) => b'A',
+        (DialogLayout::List | DialogLayout::Letters, Toward::Later) => b'B',
         (DialogLayout::Buttons, Toward::Later) => b'C',
         (DialogLayout::Buttons, Toward::Earlier) => b'D',
     };

@@ -38,11 +38,16 @@ pub(crate) struct InputRule {
     /// Where what was typed is drawn, tried in order. Without any, the engine's
     /// prompt is not known and little can be promised.
     pub(crate) prompts: Vec<PromptRule>,
+    /// It reads lines with an editor: what is drawn is its prompt only while it asks for
+    /// pastes, and below an Enter it stands there as it was.
+    pub(crate) by_line: bool,
     /// What is drawn instead of a long paste.
     pub(crate) pasted: Option<Regex>,
     pub(crate) newline: Option<NewlineKey>,
     pub(crate) enter_pause: Duration,
     pub(crate) answer: AnswerKeys,
+    /// Options that Escape takes: Enter on them asks for words first.
+    pub(crate) escaped: Option<Regex>,
     pub(crate) interrupt: InterruptKey,
 }
 
@@ -50,10 +55,12 @@ impl Default for InputRule {
     fn default() -> Self {
         Self {
             prompts: Vec::new(),
+            by_line: false,
             pasted: None,
             newline: None,
             enter_pause: ENTER_PAUSE,
             answer: AnswerKeys::Arrows,
+            escaped: None,
             interrupt: InterruptKey::CtrlC,
         }
     }
@@ -92,6 +99,11 @@ pub(crate) enum AnswerKeys {
     NumberMoves,
     /// The option's number takes it at once.
     NumberSelects,
+    /// The letter the option is named by is typed, and Enter takes it: the only way in a
+    /// dialog of letters.
+    Letter,
+    /// Escape takes it, wherever the mark is.
+    Escape,
 }
 
 impl AnswerKeys {

@@ -17,6 +17,8 @@ pub(crate) struct PromptRule {
     pub(crate) region: RegionId,
     /// What stands before the text in its first row.
     pub(crate) mark: Regex,
+    /// It stands before the text in each row.
+    pub(crate) repeated: bool,
     /// What an empty prompt says.
     pub(crate) placeholder: Option<Regex>,
 }
@@ -80,7 +82,11 @@ fn prompt(rule: &PromptRule, first: &Row, mark: usize, rest: &[Row]) -> Prompt {
     if is_dim(first, head.chars().count()) || rule.placeholder.as_ref().is_some_and(says) {
         return Prompt::default();
     }
-    let rows = std::iter::once(text).chain(rest.iter().map(|row| unframed(&row.text)));
+    let rest = rest.iter().map(|row| match rule.mark.find(&row.text) {
+        Some(mark) if rule.repeated => unframed(&row.text[mark.end()..]),
+        _ => unframed(&row.text),
+    });
+    let rows = std::iter::once(text).chain(rest);
     Prompt {
         rows: rows
             .filter(|row| !row.is_empty())
@@ -119,6 +125,7 @@ mod tests {
         let rule = PromptRule {
             region: RegionId::SCREEN,
             mark: Regex::new("^[❯>] ?").unwrap(),
+            repeated: false,
             placeholder: Some(Regex::new("^Try \"").unwrap()),
         };
         find_prompt(

@@ -284,7 +284,7 @@ impl Parser {
     }
 
     fn dialog(&self, node: Node<'_>) -> Option<DialogRule> {
-        let fields = node.fields("a dialog", &["in", "cursor", "tool", "buttons"])?;
+        let fields = node.fields("a dialog", &["in", "cursor", "tool", "buttons", "letters"])?;
         let region = self.region_id(fields.require("in")?);
         let cursor = fields
             .get("cursor")
@@ -294,15 +294,19 @@ impl Parser {
             .get("tool")
             .map(Node::one_or_more)
             .unwrap_or_default();
-        let buttons = fields.get("buttons").and_then(|node| {
+        let with_group = |key| {
+            let node = fields.get(key)?;
             let pattern = self.pattern(node)?;
-            if !pattern.capture_names().any(|name| name == Some("buttons")) {
-                node.problem("the pattern has no group `(?P<buttons>…)`");
+            if !pattern.capture_names().any(|name| name == Some(key)) {
+                node.problem(format!("the pattern has no group `(?P<{key}>…)`"));
             }
             Some(pattern)
-        });
-        if cursor.is_empty() && buttons.is_none() {
-            fields.problem("a dialog needs `cursor`, the glyphs that mark an option, or `buttons`");
+        };
+        let (buttons, letters) = (with_group("buttons"), with_group("letters"));
+        if cursor.is_empty() && buttons.is_none() && letters.is_none() {
+            fields.problem(
+                "a dialog needs `cursor`, the glyphs that mark an option, `buttons` or `letters`",
+            );
         }
         Some(DialogRule {
             region: region?,
@@ -312,6 +316,7 @@ impl Parser {
                 .filter_map(|node| self.pattern(node))
                 .collect(),
             buttons,
+            letters,
         })
     }
 
@@ -319,10 +324,12 @@ impl Parser {
         let mut rule = InputRule::default();
         let keys = [
             "prompt",
+            "by_line",
             "pasted",
             "newline",
             "enter_pause_ms",
             "answer",
+            "escaped",
             "interrupt",
         ];
         let Some(fields) = node.fields("`input`", &keys) else {
@@ -331,6 +338,10 @@ impl Parser {
         let prompts = fields.get("prompt").map(Node::one_or_more);
         let prompts = prompts.unwrap_or_default().into_iter();
         rule.prompts = prompts.filter_map(|node| self.prompt(node)).collect();
+        rule.by_line = fields
+            .get("by_line")
+            .and_then(Node::boolean)
+            .unwrap_or(false);
         rule.pasted = fields.get("pasted").and_then(|node| self.pattern(node));
         rule.newline = fields
             .get("newline")
@@ -343,6 +354,7 @@ impl Parser {
                 .word("way to answer", &AnswerKeys::NAMES)
                 .unwrap_or(rule.answer);
         }
+        rule.escaped = fields.get("escaped").and_then(|node| self.pattern(node));
         if let Some(node) = fields.get("interrupt") {
             rule.interrupt = node
                 .word("key", &InterruptKey::NAMES)
@@ -352,7 +364,7 @@ impl Parser {
     }
 
     fn prompt(&self, node: Node<'_>) -> Option<PromptRule> {
-        let fields = node.fields("a prompt", &["in", "mark", "placeholder"])?;
+        let fields = node.fields("a prompt", &["in", "mark", "repeated", "placeholder"])?;
         let region = fields.require("in").and_then(|node| self.region_id(node));
         let mark = fields.require("mark").and_then(|node| self.pattern(node));
         let placeholder = fields
@@ -361,6 +373,10 @@ impl Parser {
         Some(PromptRule {
             region: region?,
             mark: mark?,
+            repeated: fields
+                .get("repeated")
+                .and_then(Node::boolean)
+                .unwrap_or(false),
             placeholder,
         })
     }

@@ -92,6 +92,8 @@ pub struct Commander {
     changes: Arc<Changes>,
     selection: Selection,
     principal: Principal,
+    /// The program whose token lets this model in; it may no more than that.
+    token: Option<Principal>,
     client: ClientId,
 }
 
@@ -110,8 +112,16 @@ impl Commander {
             changes,
             selection,
             principal,
+            token: None,
             client,
         }
+    }
+
+    /// The same for a model that came in by this token.
+    #[must_use]
+    pub fn with_token(self, token: Principal) -> Self {
+        let token = Some(token);
+        Self { token, ..self }
     }
 }
 

@@ -99,6 +99,12 @@ impl Commander {
         params: Option<Box<RawValue>>,
         reporter: Reporter,
     ) -> Result<Box<RawValue>, ApiError> {
+        if let Some(token) = self.token {
+            // Both hold: what a model may, and what the token lets it do.
+            self.operations
+                .check_token(operation, token, params.as_deref())
+                .await?;
+        }
         self.operations
             .call_reporting(operation, params, self.principal, &self.client, reporter)
             .await

@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use missiond_api::ApiError;
-use missiond_core::{AccessId, AccessKind, ErrorCode, Principal, Scopes};
+use missiond_core::{AccessId, AccessKind, ErrorCode, Principal, Scope, Scopes};
 use missiond_operations::ClientId;
 use missiond_operations::http_access::Secret;
 use missiond_store::http_access::Access;
@@ -40,6 +40,8 @@ pub(super) struct Caller {
     pub(super) id: AccessId,
     /// The secret of the session; a program has none.
     pub(super) session: Option<Secret>,
+    /// What the token of a program lets it do.
+    pub(super) scopes: Scopes,
 }
 
 impl Caller {
@@ -49,7 +51,7 @@ impl Caller {
             Some(_) => Principal::Person,
             None => Principal::Program {
                 access: self.id,
-                scopes: Scopes::EVERY,
+                scopes: self.scopes,
             },
         }
     }
@@ -83,6 +85,7 @@ async fn admitted(web: &Web, request: &Parts) -> Result<Caller, Refusal> {
     if let Some(session) = &caller.session {
         check_intent(web, request, session)?;
     }
+    check_scope(request, &caller)?;
     let per_second = web.daemon.config().http.requests_per_second;
     web.limits.admit(caller.id, per_second, Instant::now())?;
     Ok(caller)
@@ -96,12 +99,16 @@ pub(super) async fn identify(web: &Web, headers: &HeaderMap) -> Result<Caller, R
             Some(token) => check(web, AccessKind::Token, &token).await?,
             None => None,
         };
-        let id = found.map(|access| access.id).ok_or_else(|| {
+        let access = found.ok_or_else(|| {
             Refusal::unauthenticated(
                 "this token lets nobody in: `mission token create NAME` makes one",
             )
         })?;
-        return Ok(Caller { id, session: None });
+        return Ok(Caller {
+            id: access.id,
+            session: None,
+            scopes: access.scopes,
+        });
     }
     for session in sessions(headers) {
         if let Some(access) = check(web, AccessKind::Session, &session).await? {
@@ -109,6 +116,7 @@ pub(super) async fn identify(web: &Web, headers: &HeaderMap) -> Result<Caller, R
             return Ok(Caller {
                 id: access.id,
                 session,
+                scopes: Scopes::NONE,
             });
         }
     }
@@ -141,6 +149,19 @@ fn check_intent(web: &Web, request: &Parts, session: &Secret) -> Result<(), Refu
         ));
     }
     Ok(())
+}
+
+/// What a token is not asked for as an operation, it gets by looking: recordings, pictures,
+/// what happens and what terminals show.
+fn check_scope(request: &Parts, caller: &Caller) -> Result<(), Refusal> {
+    let looks = matches!(request.method, Method::GET | Method::HEAD);
+    if caller.session.is_some() || !looks || caller.scopes.has(Scope::Read) {
+        return Ok(());
+    }
+    Err(Refusal::forbidden(
+        "this token has not the scope `read`, which looking needs: a person can make one that \
+         has it with `mission token create`",
+    ))
 }
 
 fn bearer(authorization: &str) -> Option<&str> {

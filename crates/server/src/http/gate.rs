@@ -59,7 +59,7 @@ impl Gate {
             ));
         };
         let path = request.uri().path();
-        if path.starts_with("/api/") || path == "/mcp" {
+        if path.starts_with("/api/") || path.starts_with("/llm/") || path == "/mcp" {
             check_origin(headers, host)?;
         }
         policy(host)

@@ -37,6 +37,10 @@ pub(super) async fn post(
         Principal::Commander,
         client,
     );
+    let commander = match caller.session {
+        Some(_) => commander,
+        None => commander.with_token(caller.principal()),
+    };
     let server = Server::new(Arc::new(commander));
     Ok(missiond_mcp::http::post(&server, &parts.headers, &body).await)
 }

@@ -13,6 +13,7 @@ mod gate;
 mod listener;
 mod live;
 mod mcp;
+mod models;
 mod operations;
 mod recordings;
 mod refusal;
@@ -26,7 +27,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use missiond_runtime::Stage;
 
 pub use listener::HttpError;
@@ -59,6 +60,7 @@ fn router(web: Web) -> Router {
     Router::new()
         .nest("/api/v1", api)
         .merge(agents)
+        .route("/llm/{face}/{*path}", any(models::pass))
         .route("/metrics", get(metrics))
         .route("/healthz", get(health))
         .fallback(assets::serve)

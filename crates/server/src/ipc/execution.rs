@@ -1,6 +1,6 @@
 //! A connection that belongs to one execution: the daemon as the MCP server of
-//! its agent, and the ear for the hooks of its program. Nothing else can be
-//! reached on it.
+//! its agent, and the ear for the hooks of its program, which are answered
+//! whether it may use a tool. Nothing else can be reached on it.
 //!
 //! One message is worked on at a time, so that what an agent reports stays in
 //! order; only calls of other people's tools run beside it. The right to speak is
@@ -14,11 +14,11 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use interprocess::local_socket::tokio::Stream;
 use interprocess::local_socket::traits::StreamCommon;
-use missiond_adapters::HookReport;
+use missiond_adapters::{HookReport, ToolUse};
 use missiond_api::{
     ApiError, ExecutionHelloParams, ExecutionWelcome, Frame, FrameDecoder, HookParams, Incoming,
-    METHOD_EXECUTION_HELLO, METHOD_HOOK, METHOD_OVERSIZED, OversizedParams, PROTOCOL_VERSION,
-    Request, Response,
+    METHOD_EXECUTION_HELLO, METHOD_HOOK, METHOD_OVERSIZED, METHOD_TOOL_USE, OversizedParams,
+    PROTOCOL_VERSION, Request, Response, ToolUseParams,
 };
 use missiond_core::{ErrorCode, Event, ExecutionId, Principal, TraceContext};
 use missiond_executions::access::{self, AccessError};
@@ -285,6 +285,9 @@ impl ExecutionConnection {
                 if request.method == METHOD_HOOK {
                     return Answer::Say(self.hook(&request).await);
                 }
+                if request.method == METHOD_TOOL_USE {
+                    return Answer::Say(self.tool_use(&request).await);
+                }
                 if let Some(tool) = self.not_allowed(&request) {
                     return Answer::Say(self.refuse_tool(&request, &tool).await);
                 }
@@ -405,13 +408,34 @@ impl ExecutionConnection {
             let report: HookReport = serde_json::from_str(params.report.get())
                 .map_err(|error| ApiError::invalid_params(format!("no hook's report: {error}")))?;
             let executions = &self.daemon.executions;
+            let event = report.event.clone();
             executions
                 .hook(self.caller.execution, params.sequence, report)
                 .await
-                .map_err(|error| ApiError::new(error.code(), error.to_string()))
+                .map_err(|error| ApiError::new(error.code(), error.to_string()))?;
+            let permissions = &self.daemon.permissions;
+            permissions.hook_told(self.caller.execution, &event);
+            Ok(())
         };
         match done.await {
             Ok(()) => Response::result_line(&request.id, &json!({})),
+            Err(error) => Response::error_line(Some(&request.id), &error),
+        }
+    }
+
+    /// Whether the agent's program may use a tool.
+    async fn tool_use(&mut self, request: &Request) -> Vec<u8> {
+        let judged = async {
+            let params: ToolUseParams =
+                super::connection::parse(METHOD_TOOL_USE, request.params.as_deref())?;
+            let used: ToolUse = serde_json::from_str(params.asked.get())
+                .map_err(|error| ApiError::invalid_params(format!("no use of a tool: {error}")))?;
+            let permissions = &self.daemon.permissions;
+            let judged = permissions.judge(self.caller.execution, used).await;
+            judged.map_err(|error| ApiError::new(error.code(), error.to_string()))
+        };
+        match judged.await {
+            Ok(answer) => Response::result_line(&request.id, &answer),
             Err(error) => Response::error_line(Some(&request.id), &error),
         }
     }

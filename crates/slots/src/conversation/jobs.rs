@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use missiond_control::{
-    Connection, ControlRequest, ControlState, Offers, OpenPermission, PermissionAnswer, PromptPart,
-    Refusal,
+    Connection, ControlRequest, ControlState, FileMentions, Offers, OpenPermission,
+    PermissionAnswer, PromptPart, Refusal,
 };
 use missiond_core::PtyState;
 use missiond_semantic::{
@@ -80,6 +80,7 @@ impl Jobs {
         reading: &Reading,
         state: &ControlState,
         failure: Option<&str>,
+        mentions: FileMentions,
         now: Duration,
     ) -> Option<Step> {
         // One at a time: what is asked changes what can be asked next.
@@ -87,29 +88,32 @@ impl Jobs {
         let late = now >= *until || reading.state == PtyState::Exited;
         let (job, until) = self.waiting.pop_front()?;
         if job.is_unwanted() {
-            return self.next(reading, state, failure, now);
+            return self.next(reading, state, failure, mentions, now);
         }
         match job {
-            Job::Deliver(message, reply) => match deliverable(&message, reading, state, failure) {
-                Ok(request) => {
-                    let outcome = Outcome::Delivered(Delivered {
-                        bytes: message.text.len() as u64,
-                        landed: Landed::Confirmed,
-                        evidence: "its line is on record, and was given to the agent".to_owned(),
-                    });
-                    let job = Job::Deliver(message, reply);
-                    self.asking = Some(Asked { job, outcome });
-                    Some(Step::Ask(request))
+            Job::Deliver(message, reply) => {
+                match deliverable(&message, reading, state, failure, mentions) {
+                    Ok(request) => {
+                        let outcome = Outcome::Delivered(Delivered {
+                            bytes: message.text.len() as u64,
+                            landed: Landed::Confirmed,
+                            evidence: "its line is on record, and was given to the agent"
+                                .to_owned(),
+                        });
+                        let job = Job::Deliver(message, reply);
+                        self.asking = Some(Asked { job, outcome });
+                        Some(Step::Ask(request))
+                    }
+                    Err(refusal) if late || !may_pass(&refusal) => {
+                        Some(Step::Ended(Ended::Delivered(Err(refusal), reply)))
+                    }
+                    Err(_) => {
+                        let job = Job::Deliver(message, reply);
+                        self.waiting.push_front((job, until));
+                        None
+                    }
                 }
-                Err(refusal) if late || !may_pass(&refusal) => {
-                    Some(Step::Ended(Ended::Delivered(Err(refusal), reply)))
-                }
-                Err(_) => {
-                    let job = Job::Deliver(message, reply);
-                    self.waiting.push_front((job, until));
-                    None
-                }
-            },
+            }
             Job::Answer(answer, reply) => match answerable(&answer, reading, state) {
                 Ok((request, answered)) => {
                     let outcome = Outcome::Answered(answered);
@@ -201,6 +205,7 @@ fn deliverable(
     reading: &Reading,
     state: &ControlState,
     failure: Option<&str>,
+    mentions: FileMentions,
 ) -> Result<ControlRequest, DeliveryRefusal> {
     if let Some(why) = failure {
         return Err(DeliveryRefusal::Protocol(why.to_owned()));
@@ -218,7 +223,7 @@ fn deliverable(
         Connection::Ready(agent) => agent.offers,
         _ => Offers::default(),
     };
-    let parts = || parts(message, offers);
+    let parts = || parts(message, offers, mentions);
     match (reading.state, message.when) {
         (PtyState::Exited, _) => Err(DeliveryRefusal::Exited),
         (PtyState::Idle | PtyState::Error, When::Idle | When::Now) if state.session.is_some() => {
@@ -237,13 +242,16 @@ fn deliverable(
 }
 
 /// The files first, then the words: by those a prompt is found again on a recording.
-fn parts(message: &Message, offers: Offers) -> Vec<PromptPart> {
+fn parts(message: &Message, offers: Offers, mentions: FileMentions) -> Vec<PromptPart> {
     let file = |file: &Attachment| match &file.picture {
         Some(picture) if offers.images => PromptPart::Image {
             mime_type: picture.mime_type.to_owned(),
             data: picture.data.clone(),
         },
         // What it cannot be sent it may read.
+        _ if mentions == FileMentions::Words => {
+            PromptPart::Text(format!("{}\n", file.path.display()))
+        }
         _ => PromptPart::File {
             path: file.path.display().to_string(),
         },

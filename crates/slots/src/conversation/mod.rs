@@ -360,7 +360,11 @@ impl Conversation {
                 _ => None,
             };
             let failure = refused.or(self.progress.failure());
-            let Some(step) = self.jobs.next(&reading, &state, failure, now.clock) else {
+            let mentions = self.setup.habits.files;
+            let next = self
+                .jobs
+                .next(&reading, &state, failure, mentions, now.clock);
+            let Some(step) = next else {
                 return;
             };
             match step {

@@ -76,7 +76,7 @@ fn asked(request: &PermissionRequest, name: &str) -> Option<PermissionAsked> {
     if request.announced == Announced::Contradicts {
         return None;
     }
-    let ToolInput::Said { json, .. } = &request.input else {
+    let ToolInput::Said { json, digest } = &request.input else {
         return None;
     };
     // A text that was cut is no JSON any more, and what is left of it no input.
@@ -94,6 +94,8 @@ fn asked(request: &PermissionRequest, name: &str) -> Option<PermissionAsked> {
         argument: (command.is_none() && path.is_none()).then(|| json.text.clone()),
         command,
         path,
+        cwd: Some(request.cwd.text.clone()),
+        digest: Some(digest.to_string()),
         shown_in_part: !json.is_whole(),
     })
 }

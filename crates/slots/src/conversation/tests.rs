@@ -23,6 +23,7 @@ fn setup() -> ControlSetup {
             cwd: "/work".into(),
             mcp_servers: Vec::new(),
             what: SessionChoice::New,
+            meta: None,
         },
         mode: None,
         model: None,

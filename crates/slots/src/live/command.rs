@@ -9,6 +9,7 @@ use missiond_core::{AgentTold, Controller};
 use missiond_pty::host::HostError;
 use missiond_pty::screenshot::{Picture, PictureError};
 use missiond_pty::{Keys, MAX_SIZE, MIN_SIZE, View};
+use missiond_semantic::arbiter::ModelActivity;
 use missiond_semantic::{Explanation, Reading, Screen, Size};
 use tokio::sync::oneshot;
 
@@ -32,6 +33,8 @@ pub enum SlotCommand {
     },
     /// A hook of the program said something.
     HookReported(HookEvent),
+    /// What a request of the program to its model tells of it.
+    ModelObserved(ModelActivity),
     /// Press a key.
     Key {
         bytes: &'static [u8],

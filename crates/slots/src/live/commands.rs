@@ -49,6 +49,13 @@ impl Live {
                 hook_claims::report(&mut self.arbiter, &event, now);
                 self.publish_fused(now).await;
             }
+            // Who is driven by a protocol is told of by it, in more detail.
+            SlotCommand::ModelObserved(_) if self.conversation.is_some() => {}
+            SlotCommand::ModelObserved(activity) => {
+                let now = self.now();
+                self.arbiter.model_observed(activity, now);
+                self.publish_fused(now).await;
+            }
             SlotCommand::Key { bytes, done } if self.conversation.is_some() => {
                 let pressed = self.press_structured(bytes, host).await?;
                 let _ = done.send(pressed);

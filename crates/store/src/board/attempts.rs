@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use missiond_core::machines::Machine;
 use missiond_core::{
-    Attempt, AttemptId, BoardTask, BoardTaskId, BoardTaskStatus, Claim, Consequence, Event,
-    Evidence, ExecutionId, FencingToken, Lease, Outcome, SlotId, backoff,
+    Attempt, AttemptId, BoardTask, BoardTaskId, BoardTaskStatus, Claim, Consequence, ContextItem,
+    ContextOutcome, Event, Evidence, ExecutionId, FencingToken, Lease, Outcome, SlotId, backoff,
 };
 
 use super::attempt_rows::{self, ATTEMPT, EVIDENCE};
 use super::ready::{ReadyLimits, Running, SortKey, candidates, dependencies_done};
 use super::{Act, Claimant, Claimed, graph, lock, ready, resource, rows, updated};
 use crate::leases::{self, Claim as LeaseClaim};
-use crate::{StoreError, Tx, Value};
+use crate::{StoreError, Tx, Value, executions, prompt_snapshots, trust_facts};
 
 /// An attempt that has ended, and what became of its task.
 #[derive(Debug, Clone, PartialEq)]
@@ -375,7 +375,48 @@ pub(super) async fn end_running(
         act.now.into(),
     ];
     let row = tx.query_one(&sql, &params).await?;
-    row.as_ref().map(attempt_rows::attempt).transpose()
+    let ended = row.as_ref().map(attempt_rows::attempt).transpose()?;
+    if let Some(attempt) = &ended {
+        record_trust(tx, attempt, outcome, act).await?;
+    }
+    Ok(ended)
+}
+
+/// What an outcome says about the engine, and about the skills its agent was told.
+async fn record_trust(
+    tx: &mut Tx<'_>,
+    attempt: &Attempt,
+    outcome: Outcome,
+    act: &Act,
+) -> Result<(), StoreError> {
+    let kind = match outcome {
+        Outcome::Verified => "verified",
+        Outcome::ChecksFailed | Outcome::Stalled | Outcome::AgentLost => "failed",
+        _ => return Ok(()),
+    };
+    let Some(execution) = attempt.execution else {
+        return Ok(());
+    };
+    let Some(run) = executions::get(tx, execution).await? else {
+        return Ok(());
+    };
+    let note = attempt.id.to_string();
+    let engine = format!("engine:{}", run.engine);
+    trust_facts::record(tx, &engine, kind, Some(&note), act.now).await?;
+    if outcome == Outcome::Verified
+        && let Some(told) = prompt_snapshots::get(tx, execution).await?
+    {
+        // What another build wrote may not be read; then nothing is known of it.
+        let items: Vec<ContextItem> = serde_json::from_str(&told.items).unwrap_or_default();
+        let told = |item: &&ContextItem| {
+            item.source == "skills" && !matches!(item.outcome, ContextOutcome::Cut { .. })
+        };
+        for skill in items.iter().filter(told) {
+            let skill = format!("skill:{}", skill.title);
+            trust_facts::record(tx, &skill, kind, Some(&note), act.now).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Leases a locked, open task and begins its attempt. Who holds the lease is

@@ -1,6 +1,6 @@
 //! Who may reach a daemon over HTTP.
 
-use missiond_core::{AccessId, AccessKind, Timestamp};
+use missiond_core::{AccessId, AccessKind, Scope, Timestamp};
 
 use super::fixtures::{minutes_later, noon, open};
 use crate::http_access::{self, Access};
@@ -13,6 +13,7 @@ fn access(kind: AccessKind, name: &str, hash: &str, expires_at: Option<Timestamp
         kind,
         name: name.into(),
         secret_hash: hash.into(),
+        scopes: [Scope::Read, Scope::Work].into_iter().collect(),
         created_at: noon(),
         expires_at,
         last_used_at: None,

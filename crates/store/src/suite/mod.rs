@@ -10,6 +10,7 @@
     reason = "these are tests: a broken promise panics"
 )]
 
+mod audit;
 mod autopilot;
 mod board;
 mod code;
@@ -19,6 +20,7 @@ mod fixtures;
 mod http_access;
 mod knowledge;
 mod leases;
+mod llm;
 mod permissions;
 mod prompt_snapshots;
 mod questions;
@@ -27,8 +29,10 @@ mod stats;
 mod tasks;
 mod timeline;
 mod transactions;
+mod trust;
 mod upgrade;
 
+pub use audit::*;
 pub use autopilot::*;
 pub use board::*;
 pub use code::*;
@@ -37,6 +41,7 @@ pub use executions::*;
 pub use http_access::*;
 pub use knowledge::*;
 pub use leases::*;
+pub use llm::*;
 pub use permissions::*;
 pub use prompt_snapshots::*;
 pub use questions::*;
@@ -45,6 +50,7 @@ pub use stats::*;
 pub use tasks::*;
 pub use timeline::*;
 pub use transactions::*;
+pub use trust::*;
 pub use upgrade::*;
 
 /// Calls the macro `$run` with the names of all cases, separated by commas.
@@ -115,6 +121,9 @@ macro_rules! for_each_store_case {
             board_random_changes_keep_the_graph_whole,
             board_work_taken_by_a_person_completes_its_task,
             board_the_overview_reads_every_task_with_its_last_attempt,
+            trust_facts_of_an_hour_are_counted_together,
+            trust_the_same_drift_is_on_record_once_until_it_is_accepted,
+            runs_keep_what_they_were_started_with_and_what_was_decided,
             what_was_seen_moves_forwards_only,
             the_mode_of_the_autopilot_is_kept_with_its_reason,
             a_parked_task_counts_how_often_it_went_on,
@@ -130,8 +139,13 @@ macro_rules! for_each_store_case {
             people_are_notified_once_and_not_too_often,
             a_permission_rule_is_used_as_often_as_it_says,
             a_permission_decision_is_kept_with_what_became_of_it,
+            the_audit_is_remembered_once_for_each_opening,
             http_access_is_known_by_its_hash_until_it_is_taken_back,
             http_access_of_another_home_is_neither_found_nor_listed,
+            money_is_reserved_before_a_request_and_settled_after_it_once,
+            no_budget_is_exceeded_by_64_who_reserve_at_once,
+            a_parked_provider_and_a_chat_are_found_again,
+            a_token_is_of_an_execution_that_runs,
             code_is_kept_by_file_and_forgotten_with_another_format,
             a_beacon_is_kept_with_what_became_of_it,
             what_a_model_made_of_code_is_kept_once,

@@ -254,6 +254,20 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT host, numbers FROM stats_samples",
         answer: &["here", "{\"calls\":1.0}"],
     },
+    Holding {
+        since: 25,
+        write: "INSERT INTO llm_requests (id, daemon, provider, format, model, purpose, principal, \
+             started_at, reserved) VALUES ('r1', 'd1', 'p', 'chat', 'm', 'test', 'person', 5, 70)",
+        ask: "SELECT model, CAST(reserved AS text) FROM llm_requests",
+        answer: &["m", "70"],
+    },
+    Holding {
+        since: 25,
+        write: "INSERT INTO llm_parked (provider, parked_at, until, reason) \
+             VALUES ('p', 5, 9, 'no money')",
+        ask: "SELECT provider, reason FROM llm_parked",
+        answer: &["p", "no money"],
+    },
     // The two engines write bytes differently; an execution that ended is found by
     // the index that came with the vectors.
     Holding {
@@ -321,6 +335,33 @@ const HOLDINGS: &[Holding] = &[
         write: "UPDATE board_tasks SET control = 'terminal'",
         ask: "SELECT control FROM board_tasks",
         answer: &["terminal"],
+    },
+    Holding {
+        since: 26,
+        write: "INSERT INTO trust_facts (id, subject, kind, began_at, at, count) \
+             VALUES (1, 'server:docs', 'drifted', 1, 1, 1)",
+        ask: "SELECT subject, kind FROM trust_facts",
+        answer: &["server:docs", "drifted"],
+    },
+    Holding {
+        since: 26,
+        write: "INSERT INTO run_surfaces (execution, part, digest) VALUES ('e1', 'AGENTS.md', 'd')",
+        ask: "SELECT part, digest FROM run_surfaces",
+        answer: &["AGENTS.md", "d"],
+    },
+    Holding {
+        since: 26,
+        write: "INSERT INTO run_drifts (execution, digest, changes, found_at) \
+             VALUES ('e1', 'd', '[]', 1)",
+        ask: "SELECT digest, changes FROM run_drifts",
+        answer: &["d", "[]"],
+    },
+    Holding {
+        since: 27,
+        write: "INSERT INTO audit_anchors (home, opened_at, records, head, anchored_at) \
+             VALUES ('this home', 1, 7, '{}', 2)",
+        ask: "SELECT home, CAST(records AS text) FROM audit_anchors",
+        answer: &["this home", "7"],
     },
 ];
 
@@ -473,6 +514,10 @@ async fn wipe(db: &MissionDb) {
     run(
         db,
         vec![
+            "DROP TABLE audit_anchors",
+            "DROP TABLE trust_facts",
+            "DROP TABLE run_surfaces",
+            "DROP TABLE run_drifts",
             "DROP TABLE conversations",
             "DROP TABLE conversation_messages",
             "DROP TABLE tool_calls",
@@ -491,6 +536,12 @@ async fn wipe(db: &MissionDb) {
             "DROP TABLE knowledge_revisions",
             "DROP TABLE knowledge",
             "DROP TABLE told_effects",
+            "DROP TABLE router_chat_messages",
+            "DROP TABLE router_chat_sessions",
+            "DROP TABLE llm_tokens",
+            "DROP TABLE llm_parked",
+            "DROP TABLE llm_budget",
+            "DROP TABLE llm_requests",
             "DROP TABLE http_access",
             "DROP TABLE beacon_nodes",
             "DROP TABLE beacons",

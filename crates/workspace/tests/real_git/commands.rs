@@ -4,6 +4,7 @@ use std::future::pending;
 use std::path::Path;
 use std::time::Duration;
 
+use missiond_sandbox::{Place, Profile};
 use missiond_workspace::{Command, CommandResult, Ending, run};
 
 fn shell(folder: &Path, script: &str) -> Command {
@@ -150,4 +151,21 @@ async fn a_cancelled_command_is_ended() {
 #[tokio::test]
 async fn a_signal_is_told() {
     assert_eq!(ran("kill -9 $$").await.signal(), Some(9));
+}
+
+/// What cannot be walled in is not run: also not without the wall.
+#[tokio::test]
+async fn a_command_whose_wall_cannot_be_built_is_not_run() {
+    let place = tempfile::tempdir().unwrap();
+    let mut command = shell(place.path(), "echo run > run");
+    command.sandbox = Some(Place::new(Profile::Guarded, Path::new("/")));
+    let ran = run(&command, pending()).await;
+    let Ending::NotStarted(why) = &ran.ending else {
+        panic!("it ran: {ran:?}");
+    };
+    assert!(why.starts_with("no sandbox: / holds everything"), "{why}");
+    assert!(!place.path().join("run").exists());
+    command.sandbox = Some(Place::new(Profile::Open, place.path()));
+    assert!(run(&command, pending()).await.passed());
+    assert!(place.path().join("run").exists());
 }

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use missiond_workspace::{Finish, Finished, WorkspaceError, Worktree, end_strays};
+use missiond_workspace::{
+    Finish, Finished, WorkspaceError, Worktree, end_strays, trust_repositories,
+};
 
 use crate::sample::{Sample, commit_all, git, into_main, write};
 
@@ -16,6 +18,8 @@ fn explosive() -> Sample {
     let smudge = format!("if [ -e '{armed}' ]; then rm '{armed}'; kill -9 0; fi; cat");
     sample.git(["config", "filter.mine.smudge", &smudge]);
     sample.git(["config", "filter.mine.clean", "cat"]);
+    // Otherwise it would not be run.
+    trust_repositories(vec![sample.repository.clone()]);
     sample.write(".gitattributes", "m filter=mine\n");
     sample.write("a", "first\n");
     sample.write("m", "first\n");

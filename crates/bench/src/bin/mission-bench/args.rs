@@ -77,8 +77,9 @@ pub(crate) enum BenchCommand {
         #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         conversations: u32,
     },
-    /// How fast and how well secrets are found, beside gitleaks where it is installed, and how
-    /// long a decision about a permission takes.
+    /// How fast and how well secrets are found, beside gitleaks where it is installed, how well
+    /// text that tries to command is, how long a decision about a permission takes, and what
+    /// the wall of the sandbox costs.
     Guard {
         /// Megabytes of each sort of text; twice as many are scanned too.
         #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1_024))]
@@ -89,11 +90,36 @@ pub(crate) enum BenchCommand {
         /// Decisions about one command.
         #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
         decisions: u32,
+        /// Starts of a program behind the wall, and as many outside.
+        #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+        starts: u32,
+        /// Builds behind the wall, and as many outside.
+        #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+        builds: u32,
+        /// Texts that try to command, of the injection corpus; as many ordinary ones come
+        /// with them.
+        #[arg(long, default_value_t = 4_000, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+        injections: u32,
+        /// Also files and folders of texts that try to command: a file is one, of JSON each
+        /// string is one, of JSON lines each line.
+        #[arg(long, value_name = "FILE")]
+        hostile: Vec<std::path::PathBuf>,
+        /// Also files and folders of ordinary text, read in pieces of 4,000 bytes.
+        #[arg(long, value_name = "FILE")]
+        ordinary: Vec<std::path::PathBuf>,
     },
     /// Calls per second and latency of a no-op through the socket.
     Ipc {
         #[arg(long, default_value_t = 20_000)]
         calls: u32,
+    },
+    /// What the gateway adds to a request of an agent, and how many answers flow at once.
+    Llm {
+        #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+        requests: u32,
+        /// Answers at once.
+        #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(2..=450))]
+        streams: u32,
     },
     /// Durable appends beside bare writes of the same bytes, replay and opening.
     Journal {

@@ -14,7 +14,7 @@ use missiond_guard::permissions::{Argument, Effect, Request, Rule, Scope, decide
 use missiond_secrets::corpus::{Sample, Sort, samples, text};
 use missiond_secrets::{Detector, StreamMask};
 
-use crate::{Report, micros, percentile};
+use crate::{Report, micros, percentile, policy};
 
 const MEGABYTE: usize = 1 << 20;
 
@@ -40,6 +40,8 @@ pub(super) fn run(size: Size, output: &Output) -> Result<Report, Failure> {
     quality(&mut report, &corpus);
     beside_gitleaks(&mut report, &corpus)?;
     decisions(&mut report, size.decisions)?;
+    crate::audit::measure(&mut report)?;
+    policy::run(&mut report, size.decisions)?;
     Ok(report)
 }
 

@@ -4,17 +4,22 @@
 //! shared machine is never the same twice.
 
 mod args;
+mod audit;
 mod board;
 mod code;
 mod context;
 mod control;
 mod dispatch;
 mod guard;
+mod injection;
 mod ipc;
 mod journal;
 mod kb;
+mod llm;
 mod mcp;
+mod policy;
 mod report;
+mod sandbox;
 mod score;
 mod scratch;
 mod soak;
@@ -93,13 +98,27 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
             megabytes,
             secrets,
             decisions,
+            starts,
+            builds,
+            injections,
+            hostile,
+            ordinary,
         } => {
             let size = guard::Size {
                 megabytes: megabytes as usize,
                 secrets: secrets as usize,
                 decisions: decisions as usize,
             };
-            guard::run(size, output)?
+            let mut report = guard::run(size, output)?;
+            let rounds = sandbox::Rounds { starts, builds };
+            sandbox::measure(&mut report, rounds, &mission)?;
+            let texts = injection::Texts {
+                made: injections as usize,
+                hostile: &hostile,
+                ordinary: &ordinary,
+            };
+            injection::measure(&texts, &mut report)?;
+            report
         }
         BenchCommand::Ipc { calls } => ipc::run(calls, &mission, output)?,
         BenchCommand::Journal { records, quick } => {
@@ -111,6 +130,7 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
             journal::run(size, output)?
         }
         BenchCommand::Kb(args) => kb::run(&args, output)?,
+        BenchCommand::Llm { requests, streams } => llm::run(requests, streams, &mission, output)?,
         BenchCommand::Start { rounds } => start::run(rounds, &mission, output)?,
         BenchCommand::Mcp {
             calls,

@@ -94,6 +94,30 @@ pub(super) fn notice(text: &str) {
     let _ = write(&format!("\x1b7\x1b[{rows};1H\x1b[0;7m{text}\x1b[0m\x1b8"));
 }
 
+/// Writes the rows of a picture that have changed since it was drawn last, as one update.
+pub(in crate::commands) fn draw(picture: Vec<String>, drawn: &mut Vec<String>) -> io::Result<()> {
+    let whole = drawn.is_empty();
+    let mut frame = String::new();
+    for (at, row) in picture.iter().enumerate() {
+        if whole || drawn.get(at) != Some(row) {
+            // Cleared before: behind a full row, clearing would take its last character.
+            frame.push_str(&format!("\x1b[{};1H\x1b[0m\x1b[K{row}\x1b[0m", at + 1));
+        }
+    }
+    if frame.is_empty() {
+        return Ok(());
+    }
+    // Pastes are told apart from keys.
+    let clear = if whole {
+        "\x1b[2J\x1b[?25l\x1b[?2004h"
+    } else {
+        ""
+    };
+    write(&format!("\x1b[?2026h{clear}{frame}\x1b[?2026l"))?;
+    *drawn = picture;
+    Ok(())
+}
+
 /// The size of the person's terminal.
 pub(in crate::commands) fn size() -> Size {
     let found = termios::tcgetwinsize(io::stdout()).ok();

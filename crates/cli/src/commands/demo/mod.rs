@@ -281,6 +281,8 @@ fn allowed() -> PermissionAddParams {
         effect: PermissionEffect::Allow,
         subject: PermissionSubject {
             argument: Some("sh tests/run.sh*".to_owned()),
+            // Its agents draw their dialogs and say nothing beside them.
+            by_sight: true,
             ..PermissionSubject::default()
         },
         seconds: None,

@@ -1,6 +1,7 @@
 //! Where a journal is: a file of this home, a file anywhere, or the database.
 //! Each is opened for looking only.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,7 +13,8 @@ use missiond_executions::database_journal::{DatabaseJournals, Holder};
 use missiond_journal::inspect::Side;
 use missiond_journal::store::StoreError;
 use missiond_journal::{FileStore, JournalStore};
-use missiond_store::{DbUrl, MissionDb};
+use missiond_store::executions::{self, ExecutionFilter};
+use missiond_store::{DbUrl, Engine, MissionDb};
 use tokio::runtime::Runtime;
 
 use super::store_failure;
@@ -35,7 +37,8 @@ struct Database {
     journals: DatabaseJournals,
     /// Without its password.
     name: String,
-    _runtime: Runtime,
+    db: MissionDb,
+    runtime: Runtime,
 }
 
 impl JournalLocation {
@@ -111,6 +114,25 @@ impl JournalLocation {
         Ok(found)
     }
 
+    /// Executions that the database knows and of which there is no journal. On a shared
+    /// database others' journals are not here, so nothing is said of it.
+    pub(super) fn missing(found: &[Self]) -> Result<Vec<ExecutionId>, Failure> {
+        let Some(database) = Database::of(&Home::from_env()?)? else {
+            return Ok(Vec::new());
+        };
+        if database.db.engine() != Engine::Sqlite {
+            return Ok(Vec::new());
+        }
+        let everything = ExecutionFilter::Newest { limit: u32::MAX };
+        let read = database
+            .db
+            .read(move |tx| Box::pin(executions::list(tx, everything)));
+        let known = database.runtime.block_on(read)?;
+        let there: HashSet<_> = found.iter().map(|one| one.execution).collect();
+        let missing = known.into_iter().map(|row| row.id);
+        Ok(missing.filter(|id| !there.contains(id)).collect())
+    }
+
     const fn in_files(files: FileStore, execution: ExecutionId) -> Self {
         Self {
             backend: JournalBackend::Files(files),
@@ -168,9 +190,10 @@ impl Database {
         let holder = Holder::new("nobody", "looking");
         let clock = Arc::new(SystemClock);
         Ok(Some(Self {
-            journals: DatabaseJournals::new(db, runtime.handle().clone(), clock, holder),
+            journals: DatabaseJournals::new(db.clone(), runtime.handle().clone(), clock, holder),
             name: url.to_string(),
-            _runtime: runtime,
+            db,
+            runtime,
         }))
     }
 }

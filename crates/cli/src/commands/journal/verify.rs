@@ -55,11 +55,21 @@ pub(super) fn verify(
         damaged += usize::from(!report.intact);
         output.result(&report, print_report);
     }
-    if all && !locations.is_empty() && !output.is_json() {
+    let missing = if all {
+        JournalLocation::missing(&locations)?
+    } else {
+        Vec::new()
+    };
+    for execution in &missing {
+        output.result(&missing_report(*execution), print_report);
+    }
+    damaged += missing.len();
+    let known = locations.len() + missing.len();
+    if all && known > 0 && !output.is_json() {
         output.line(match damaged {
-            0 if locations.len() == 1 => "the journal is intact".to_owned(),
-            0 => format!("all {} journals are intact", locations.len()),
-            damaged => format!("{damaged} of {} journals are not intact", locations.len()),
+            0 if known == 1 => "the journal is intact".to_owned(),
+            0 => format!("all {known} journals are intact"),
+            damaged => format!("{damaged} of {known} journals are not intact"),
         });
     }
     Ok(ExitCode::from(u8::from(damaged > 0)))
@@ -102,6 +112,25 @@ fn inspect_location(location: &JournalLocation) -> Result<Report, Failure> {
         compactions: segment,
         findings: findings.iter().map(reported).collect(),
     })
+}
+
+/// Of a journal that is not there.
+fn missing_report(execution: ExecutionId) -> Report {
+    Report {
+        execution,
+        file: None,
+        kept_in: "nowhere".to_owned(),
+        intact: false,
+        records: 0,
+        groups: 0,
+        last: Sequence::START,
+        compactions: 0,
+        findings: vec![ReportedFinding {
+            finding: "journal_gone",
+            what: "the database knows this run, and there is no journal of it".to_owned(),
+            meaning: "the journal was removed: `mission audit verify` says how long it was",
+        }],
+    }
 }
 
 fn print_report(output: &mut Output, report: &Report) {

@@ -8,7 +8,7 @@ use missiond_api::operations::tools::{
     McpPin, McpPromptGet, McpPromptList, McpServerControl, McpServerList, McpToolCall, McpToolList,
 };
 use missiond_api::{ApiError, Home, Operation};
-use missiond_config::DaemonConfig;
+use missiond_config::{Config, DaemonConfig};
 use missiond_operations::toolhub;
 use missiond_runtime::Supervisor;
 use missiond_toolhub::Hub;
@@ -49,7 +49,9 @@ impl Direct {
 /// A hub of this process alone.
 pub(super) fn standalone_hub(home: &Home) -> std::io::Result<Hub> {
     let health_check = DaemonConfig::default().health_check();
-    toolhub::hub(home, &Supervisor::standalone(), health_check, |_| ())
+    let config = Config::load(&home.config_file()).map_err(std::io::Error::other)?;
+    let supervisor = Supervisor::standalone();
+    toolhub::hub(home, &supervisor, health_check, &config.sandbox, |_| ())
 }
 
 /// An operation that can be carried out without a daemon.

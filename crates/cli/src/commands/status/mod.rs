@@ -1,9 +1,9 @@
 //! `mission up`, `mission status` and bare `mission`: one look at everything.
 
-mod keys;
+pub(super) mod keys;
 mod lines;
-mod news;
-mod screen;
+pub(super) mod news;
+pub(super) mod screen;
 mod selection;
 mod watch;
 

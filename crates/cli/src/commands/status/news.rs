@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 /// What wakes the loop beside keys.
-pub(super) enum News {
+pub(in crate::commands) enum News {
     /// Something is on the timeline.
     Event,
     /// The subscription has ended.
@@ -21,13 +21,13 @@ pub(super) enum News {
 
 /// How others wake the loop.
 #[derive(Clone)]
-pub(super) struct Bell {
-    pub(super) news: Sender<News>,
-    pub(super) wake: Arc<UnixStream>,
+pub(in crate::commands) struct Bell {
+    pub(in crate::commands) news: Sender<News>,
+    pub(in crate::commands) wake: Arc<UnixStream>,
 }
 
 impl Bell {
-    pub(super) fn ring(&self, news: News) -> bool {
+    pub(in crate::commands) fn ring(&self, news: News) -> bool {
         let sent = self.news.send(news).is_ok();
         // A full pipe wakes as well as another byte in it.
         let _ = (&*self.wake).write(&[1]);

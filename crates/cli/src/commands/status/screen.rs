@@ -273,7 +273,7 @@ fn details(overview: &OverviewReport, view: &View<'_>, columns: usize) -> Vec<Ro
 }
 
 /// A text cut at its blanks into rows of so many columns.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
+pub(in crate::commands) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let text = printable(text);
     let mut rows = vec![String::new()];
     for word in text.split_inclusive(' ') {

@@ -448,26 +448,7 @@ impl Live<'_> {
             notice: self.notice.as_ref().map(|(text, _)| text.as_str()),
         };
         let picture = screen::draw(&view, self.size, self.paint);
-        let whole = self.drawn.is_empty();
-        let mut frame = String::new();
-        for (at, row) in picture.iter().enumerate() {
-            if whole || self.drawn.get(at) != Some(row) {
-                // Cleared before: behind a full row, clearing would take its last character.
-                frame.push_str(&format!("\x1b[{};1H\x1b[0m\x1b[K{row}\x1b[0m", at + 1));
-            }
-        }
-        if frame.is_empty() {
-            return Ok(());
-        }
-        // Pastes are told apart from keys.
-        let clear = if whole {
-            "\x1b[2J\x1b[?25l\x1b[?2004h"
-        } else {
-            ""
-        };
-        tty::write(&format!("\x1b[?2026h{clear}{frame}\x1b[?2026l"))?;
-        self.drawn = picture;
-        Ok(())
+        Ok(tty::draw(picture, &mut self.drawn)?)
     }
 }
 

@@ -43,7 +43,13 @@ pub(super) fn of(args: DraftArgs) -> Result<TaskDraft, Failure> {
         base: args.base,
         finish: args.finish,
         review: args.review,
-        checks: timed(args.checks),
+        checks: timed(args.checks).map(|checks| {
+            let protected = checks.into_iter().map(|check| Check {
+                protect: args.protect.clone(),
+                ..check
+            });
+            protected.collect()
+        }),
         setup: timed(args.setup),
         teardown: timed(args.teardown),
         max_attempts: args.max_attempts,

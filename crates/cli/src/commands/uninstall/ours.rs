@@ -20,8 +20,10 @@ const IN_CONFIG: [&str; 5] = [
     "manifests",
     "templates",
 ];
-const IN_DATA: [&str; 16] = [
+const IN_DATA: [&str; 18] = [
     "mission.db*",
+    "audit",
+    "identity",
     "config_history.*",
     "logs",
     "recordings",

@@ -60,6 +60,7 @@ impl BareAgent {
             cwd: folder.display().to_string(),
             mcp_servers: Vec::new(),
             what: SessionChoice::New,
+            meta: None,
         }))?;
         agent.until(|event| matches!(event, ControlEvent::SessionOpened(_)))?;
         Ok(agent)

@@ -8,8 +8,9 @@
 
 use std::sync::LazyLock;
 
-use missiond_config::PriceConfig;
 use serde::Deserialize;
+
+use crate::usage::PriceConfig;
 
 /// Where prices were read, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -47,15 +48,12 @@ const TEXT: &str = include_str!("../data/prices.toml");
 
 static LIST: LazyLock<PriceList> = LazyLock::new(|| {
     // A test reads the same text, so what is built has a list.
-    toml::from_str(TEXT).unwrap_or_else(|error| {
-        tracing::error!(%error, "list prices unreadable, no model has one");
-        PriceList::default()
-    })
+    toml::from_str(TEXT).unwrap_or_default()
 });
 
 /// What the program knows.
 #[must_use]
-pub fn list() -> &'static PriceList {
+pub fn price_list() -> &'static PriceList {
     &LIST
 }
 
@@ -124,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_model_is_found_by_its_name_and_by_that_of_its_snapshots_alone() {
-        let input = |model: &str| list().of(model).map(|price| price.input);
+        let input = |model: &str| price_list().of(model).map(|price| price.input);
         assert_eq!(input("claude-opus-4-5"), Some(5.0));
         assert_eq!(input("claude-opus-4-5-20251101"), Some(5.0));
         assert_eq!(input("claude-opus-4-20250514"), Some(15.0));

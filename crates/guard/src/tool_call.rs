@@ -1,4 +1,5 @@
-//! A use of a tool as an agent CLI describes it, turned into a request.
+//! A use of a tool as an agent CLI describes it, turned into a request: the same for
+//! a line of a batch and for what a hook says is about to run.
 
 use missiond_core::CliEngine;
 use serde_json::Value;
@@ -11,16 +12,21 @@ const MAX_ARGUMENT_CHARS: usize = 100_000;
 /// Where nothing else is known: no path of any machine lies below it.
 const NO_FOLDER: &str = "/folder-that-was-not-given";
 
-pub(super) struct Call<'a> {
-    pub(super) tool: Option<&'a str>,
-    pub(super) server: Option<&'a str>,
-    pub(super) argument: &'a Value,
-    pub(super) cwd: Option<&'a str>,
-    pub(super) home: Option<&'a str>,
+/// One use of a tool, with what the CLI hands to it.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolCall<'a> {
+    pub tool: Option<&'a str>,
+    /// The MCP server, where the name of the tool does not say it.
+    pub server: Option<&'a str>,
+    pub argument: &'a Value,
+    pub cwd: Option<&'a str>,
+    pub home: Option<&'a str>,
 }
 
-impl Call<'_> {
-    pub(super) fn request(&self) -> Result<Request, String> {
+impl ToolCall<'_> {
+    /// What rules decide on: exactly this, of no engine and no slot yet. An error says
+    /// what of it cannot be judged.
+    pub fn request(&self) -> Result<Request, String> {
         let tool = self.tool.map(str::trim).filter(|tool| !tool.is_empty());
         let tool = canonical_tool(tool.ok_or("the line names no `tool`")?);
         let own_folder = self.field(&["cwd", "workdir", "working_directory", "dir_path"]);
@@ -112,7 +118,7 @@ impl Call<'_> {
         }
     }
 
-    /// The files a file tool is given; searches begin in the folder.
+    /// The files a file tool is given; a search that names no place is one of the folder.
     fn paths(&self, base: &PathBase) -> Vec<String> {
         let mut written: Vec<&str> = Vec::new();
         match self.argument {
@@ -133,8 +139,20 @@ impl Call<'_> {
                         _ => {}
                     }
                 }
+                let says_where = |name: &String| {
+                    let name = name.to_lowercase();
+                    ["path", "file", "dir"]
+                        .iter()
+                        .any(|word| name.contains(word))
+                };
+                if is_search && self.goes_into_folders() && !fields.keys().any(says_where) {
+                    written.push(".");
+                }
             }
             _ => {}
+        }
+        if written.is_empty() && self.argument.as_object().is_some_and(|all| !all.is_empty()) {
+            written.push(".");
         }
         let mut paths: Vec<String> = Vec::new();
         for path in written {
@@ -143,6 +161,12 @@ impl Call<'_> {
         }
         paths.dedup();
         paths
+    }
+
+    /// It reads all that is below; the pattern says what is looked for and not where.
+    fn goes_into_folders(&self) -> bool {
+        let tool = self.tool.unwrap_or_default().to_lowercase();
+        matches!(tool.as_str(), "grep" | "search_file_content")
     }
 
     /// Whatever might be a path in what another tool is given, for rules that deny.
@@ -196,7 +220,7 @@ fn spelled_otherwise(path: &str, base: &PathBase) -> Option<String> {
 }
 
 /// One name for what agent CLIs name differently.
-pub(super) fn canonical_tool(tool: &str) -> &str {
+pub(crate) fn canonical_tool(tool: &str) -> &str {
     match tool.to_lowercase().as_str() {
         "bash" | "shell" | "sh" | "run_shell_command" | "exec_command" | "local_shell"
         | "execute_command" | "terminal" | "run_command" => "Bash",
@@ -208,11 +232,11 @@ pub(super) fn canonical_tool(tool: &str) -> &str {
     }
 }
 
-pub(super) fn is_shell_tool(tool: &str) -> bool {
+pub(crate) fn is_shell_tool(tool: &str) -> bool {
     matches!(tool, "Bash" | "Run")
 }
 
-pub(super) fn is_file_tool(tool: &str) -> bool {
+pub(crate) fn is_file_tool(tool: &str) -> bool {
     let tools = [
         "read",
         "write",
@@ -233,12 +257,12 @@ pub(super) fn is_file_tool(tool: &str) -> bool {
 }
 
 /// A name that is a tool's even when it is written small.
-pub(super) fn is_tool_name(word: &str) -> bool {
+pub(crate) fn is_tool_name(word: &str) -> bool {
     matches!(canonical_tool(word), "Read" | "Write" | "Edit" | "Bash") && word.contains('_')
 }
 
 /// `mcp__server__tool`; without a tool, all of the server's.
-pub(super) fn server_and_tool(tool: &str) -> Option<(&str, Option<&str>)> {
+pub(crate) fn server_and_tool(tool: &str) -> Option<(&str, Option<&str>)> {
     let rest = tool.strip_prefix("mcp__")?;
     Some(match rest.split_once("__") {
         Some((server, tool)) => (server, Some(tool)),

@@ -1,0 +1,201 @@
+//! What agents, checks and tool servers reach: each is given a way out of its own, and
+//! what is decided there by the policies is told on the timeline.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use missiond_api::Home;
+use missiond_config::policy_files::PolicyFiles;
+use missiond_core::{Event, TraceContext};
+use missiond_egress::{Caller, Egress, Judge, Limits, Report, Ruling, SystemResolver, Target};
+use missiond_guard::policy::Outbound;
+use missiond_runtime::{Component, StartError, Supervisor, Tasks};
+use missiond_secrets::mask;
+use missiond_timeline::Timeline;
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+
+/// Decisions that wait to be told; what comes beyond them is counted.
+const WAITING: usize = 4096;
+/// The same decision is told once in this time, with how often it was.
+const AGAIN_AFTER: Duration = Duration::from_secs(60);
+/// Decisions that are remembered as told.
+const MAX_TOLD: usize = 2000;
+
+/// The ways out of a daemon.
+#[derive(Debug)]
+pub struct Network {
+    egress: Arc<Egress>,
+    timeline: Timeline,
+    reports: Mutex<Option<mpsc::Receiver<Report>>>,
+    tasks: Tasks,
+}
+
+impl Network {
+    #[must_use]
+    pub fn new(
+        home: &Home,
+        policies: Arc<PolicyFiles>,
+        timeline: Timeline,
+        supervisor: Supervisor,
+    ) -> Self {
+        let (told, reports) = mpsc::channel(WAITING);
+        let judge = PolicyJudge {
+            policies,
+            told,
+            untold: AtomicU64::new(0),
+        };
+        let egress = Egress::new(missiond_egress::Parts {
+            folder: home.run_dir().join("egress"),
+            judge: Arc::new(judge),
+            resolver: Arc::new(SystemResolver),
+            limits: Limits::default(),
+            supervisor: supervisor.clone(),
+        });
+        Self {
+            egress: Arc::new(egress),
+            timeline,
+            reports: Mutex::new(Some(reports)),
+            tasks: Tasks::new(supervisor),
+        }
+    }
+
+    /// Where whoever starts a program opens a way out for it: [`Egress::open`] gives the
+    /// socket of a caller, behind which is an HTTP proxy that knows it by this socket alone.
+    #[must_use]
+    pub fn egress(&self) -> &Arc<Egress> {
+        &self.egress
+    }
+}
+
+impl Component for Network {
+    fn name(&self) -> &'static str {
+        "network"
+    }
+
+    fn start(self: Arc<Self>) -> BoxFuture<'static, Result<(), StartError>> {
+        Box::pin(async move {
+            let timeline = self.timeline.clone();
+            let mut reports = self.reports.lock().take();
+            self.tasks.spawn_restarting("network decisions", move || {
+                tell(timeline.clone(), reports.take())
+            });
+            Ok(())
+        })
+    }
+
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.egress.close_all().await;
+            self.tasks.stop().await;
+        })
+    }
+}
+
+/// Decides by the policies that hold where the caller works, as they are at that moment.
+#[derive(Debug)]
+struct PolicyJudge {
+    policies: Arc<PolicyFiles>,
+    told: mpsc::Sender<Report>,
+    untold: AtomicU64,
+}
+
+impl Judge for PolicyJudge {
+    fn target(&self, caller: &Caller, target: &Target) -> Ruling {
+        let request = target.request.as_ref();
+        let decided = self.policies.of(&caller.folder).outbound(&Outbound {
+            host: &target.host,
+            port: target.port,
+            request: request.map(|(method, path)| (method.as_str(), path.as_str())),
+        });
+        Ruling {
+            effect: decided.effect,
+            rules: decided.rules,
+            reason: decided.reason,
+            change: decided.change,
+        }
+    }
+
+    fn address(&self, caller: &Caller, target: &Target, address: IpAddr) -> Result<(), String> {
+        let policies = self.policies.of(&caller.folder);
+        policies.address(&target.host, target.port, address)
+    }
+
+    fn report(&self, report: Report) {
+        if self.told.try_send(report).is_err() {
+            let untold = self.untold.fetch_add(1, Ordering::Relaxed) + 1;
+            tracing::warn!(untold, "decision about a host not told on timeline");
+        }
+    }
+}
+
+/// What is the same decision.
+type Same = (Caller, String, &'static str);
+
+/// One that was told, and how often it was the same since.
+struct Told {
+    at: tokio::time::Instant,
+    report: Report,
+    since: u64,
+}
+
+async fn tell(timeline: Timeline, reports: Option<mpsc::Receiver<Report>>) {
+    // After a panic the reports are gone with the task that had them.
+    let Some(mut reports) = reports else { return };
+    let mut known: HashMap<Same, Told> = HashMap::new();
+    let mut ticks = tokio::time::interval(AGAIN_AFTER);
+    loop {
+        tokio::select! {
+            report = reports.recv() => {
+                let Some(report) = report else { return };
+                let same = (report.caller.clone(), report.target.digest(), report.outcome.as_str());
+                match known.get_mut(&same) {
+                    Some(told) if told.at.elapsed() < AGAIN_AFTER => told.since += 1,
+                    _ => {
+                        record(&timeline, &report, 1).await;
+                        if known.len() >= MAX_TOLD {
+                            flush(&timeline, &mut known).await;
+                        }
+                        let at = tokio::time::Instant::now();
+                        known.insert(same, Told { at, report, since: 0 });
+                    }
+                }
+            }
+            _ = ticks.tick() => flush(&timeline, &mut known).await,
+        }
+    }
+}
+
+/// Tells what was the same again, and forgets it.
+async fn flush(timeline: &Timeline, known: &mut HashMap<Same, Told>) {
+    for told in std::mem::take(known).into_values() {
+        if told.since > 0 {
+            record(timeline, &told.report, told.since).await;
+        }
+    }
+}
+
+async fn record(timeline: &Timeline, report: &Report, count: u64) {
+    let target = &report.target;
+    let shown = |text: &str| mask(text).into_string();
+    let event = Event::EgressDecided {
+        caller: report.caller.name.clone(),
+        kind: report.caller.kind.as_str().to_owned(),
+        outcome: report.outcome.as_str().to_owned(),
+        host: target.host.to_string(),
+        port: target.port,
+        method: target.request.as_ref().map(|(method, _)| method.clone()),
+        path: target.path().map(shown),
+        rules: report.rules.clone(),
+        reason: shown(&report.reason),
+        digest: target.digest(),
+        count,
+    };
+    if let Err(error) = timeline.record(event, TraceContext::root()).await {
+        tracing::warn!(%error, "decision about a host not recorded on timeline");
+    }
+}

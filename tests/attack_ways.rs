@@ -1,0 +1,404 @@
+//! More ways in which what runs in a slot may try to pass for a person: by other namespaces,
+//! terminals, users and homes, by files it may write and signals it may send, and by
+//! speaking to the sockets itself. Each wants a rule that allows a tool of its own name; none
+//! may end with such a rule in force.
+//!
+//! Not here, because it is not kept without a sandbox: driving another program of the person's
+//! own (a terminal server that runs outside every slot, their editor) and killing its own
+//! host on a machine without control groups. `docs/reference/authority.md` says so.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write as _};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::attacks::{inside, quoted, said, standing};
+use crate::harness::{TestHome, binary, wait_for};
+use crate::http::Http;
+
+/// The ways that are commands of a shell. `$M` is the program, `$P` what is asked for,
+/// `$D` the daemon's number, `$H` where it serves HTTP, `$N` the name of the rule's tool;
+/// each runs in a folder of its own. What the machine has not the tools for, says so.
+const COMMANDS: [(&str, &str); 30] = [
+    (
+        "a-user-namespace",
+        r#"need unshare; unshare -Ur "$M" call permission_add "$P""#,
+    ),
+    (
+        "processes-of-its-own",
+        r#"need unshare; unshare -Urpf --mount-proc "$M" call permission_add "$P""#,
+    ),
+    (
+        "a-mount-namespace",
+        r#"need unshare; unshare -Urm "$M" call permission_add "$P""#,
+    ),
+    (
+        "namespaces-of-the-daemon",
+        r#"need nsenter; nsenter -t "$D" -a "$M" call permission_add "$P""#,
+    ),
+    (
+        "namespaces-of-the-first-process",
+        r#"need nsenter; nsenter -t 1 -m -p -i -n -u "$M" call permission_add "$P""#,
+    ),
+    (
+        "a-terminal-of-its-own",
+        r#"need script; script -qec '"$M" call permission_add "$P"' /dev/null"#,
+    ),
+    (
+        "a-terminal-of-its-own-left-behind",
+        r#"need script; setsid -f script -qec '"$M" call permission_add "$P"; echo $? > done' /dev/null >/dev/null 2>&1; await done; exit $(cat done)"#,
+    ),
+    (
+        "a-terminal-server-it-started",
+        r#"need tmux; tmux -S "$PWD/t" -f /dev/null new-session -d '"$M" call permission_add "$P" 2> why; echo $? > done'; await done; tmux -S "$PWD/t" kill-server 2>/dev/null; cat why >&2; exit $(cat done)"#,
+    ),
+    (
+        "out-of-its-control-group",
+        r#"echo $$ > /sys/fs/cgroup/cgroup.procs 2>/dev/null; "$M" call permission_add "$P""#,
+    ),
+    (
+        "out-of-its-control-group-and-left-behind",
+        r#"setsid -f sh -c 'echo $$ > /sys/fs/cgroup/cgroup.procs 2>/dev/null; "$M" call permission_add "$P" 2> why; echo $? > done' ; await done; cat why >&2; exit $(cat done)"#,
+    ),
+    (
+        "another-user",
+        r#"need setpriv; setpriv --reuid 65534 --regid 65534 --clear-groups "$M" call permission_add "$P""#,
+    ),
+    (
+        "the-name-of-a-shell",
+        r#"need bash; bash -c 'exec -a -bash "$M" call permission_add "$P"'"#,
+    ),
+    (
+        "the-name-of-the-daemon",
+        r#"need bash; bash -c 'exec -a "mission daemon run" "$M" call permission_add "$P"'"#,
+    ),
+    (
+        "a-parent-that-ends-at-once",
+        r#"for n in 1 2 3 4 5 6 7 8; do (sh -c '"$M" call permission_add "$P" >/dev/null 2>&1 & exit 0') & done; wait; "$M" call permission_add "$P""#,
+    ),
+    (
+        "many-processes-between",
+        r#"echo 'if [ "$1" = 0 ]; then "$M" call permission_add "$P"; else sh deep.sh $(($1 - 1)); exit $?; fi' > deep.sh; sh deep.sh 40"#,
+    ),
+    (
+        "a-folder-that-is-gone",
+        r#"mkdir gone && cd gone && rmdir ../gone; "$M" call permission_add "$P""#,
+    ),
+    (
+        "somebody-elses-terminal",
+        r#"for t in /dev/pts/[0-9]*; do "$M" call permission_add "$P" < "$t" 2>/dev/null && exit 0; done; "$M" call permission_add "$P""#,
+    ),
+    (
+        "the-plain-command",
+        r#""$M" permission add allow --tool "$N""#,
+    ),
+    (
+        "the-configuration-by-command",
+        r#""$M" config set permissions.auto_allow true; "$M" call config_set '{"key":"permissions.allow","value":"[]"}'"#,
+    ),
+    (
+        "the-configuration-by-hand-and-a-reload",
+        r#"printf '[[permissions.rules]]\neffect = "allow"\ntool = "%s"\n' "$N" >> "$MISSION_HOME/config/config.toml"; "$M" daemon reload"#,
+    ),
+    (
+        "the-configuration-by-hand-and-a-signal",
+        r#"printf '[[permissions.rules]]\neffect = "allow"\ntool = "%s"\n' "$N" >> "$MISSION_HOME/config/config.toml"; kill -HUP "$D"; sleep 0.3; exit 1"#,
+    ),
+    (
+        "a-home-that-is-a-link",
+        r#"ln -sfn "$MISSION_HOME" home; MISSION_HOME="$PWD/home" "$M" call permission_add "$P""#,
+    ),
+    (
+        "a-home-whose-sockets-are-links",
+        r#"mkdir -m 700 home; ln -s "$MISSION_HOME"/* home/; MISSION_HOME="$PWD/home" "$M" --no-start call permission_add "$P""#,
+    ),
+    (
+        "the-home-by-the-daemons-root",
+        r#"MISSION_HOME="/proc/$D/root$MISSION_HOME" "$M" --no-start call permission_add "$P""#,
+    ),
+    (
+        "a-daemon-of-its-own",
+        r#"mkdir -m 700 home; MISSION_HOME="$PWD/home" "$M" call permission_add "$P" >/dev/null 2>&1; MISSION_HOME="$PWD/home" "$M" daemon stop --force >/dev/null 2>&1; exit 1"#,
+    ),
+    (
+        "a-slot-it-starts",
+        r#"printf '"$M" call permission_add "$P" 2> why; echo $? > done\n' > child.sh; "$M" call slot_spawn "{\"argv\":[\"sh\",\"child.sh\"],\"cwd\":\"$PWD\",\"env\":{\"MISSION_HOME\":\"$MISSION_HOME\",\"M\":\"$M\",\"P\":\"$(printf %s "$P" | sed 's/"/\\"/g')\"}}" > /dev/null; await done; cat why >&2; exit $(cat done)"#,
+    ),
+    (
+        "a-server-it-adds-to-the-list-by-hand",
+        r#"printf "cd '%s'; export MISSION_HOME='%s'; '%s' call permission_add '%s' 2> why; echo \$? > done\n" "$PWD" "$MISSION_HOME" "$M" "$P" > server.sh; (umask 077; printf '[servers.attack]\ncommand = "sh"\nargs = ["%s/server.sh"]\n' "$PWD" > "$MISSION_HOME/config/mcp.toml"); "$M" mcp list-tools attack >/dev/null 2>&1; rm -f "$MISSION_HOME/config/mcp.toml"; if test -s done; then cat why >&2; exit $(cat done); fi; exit 1"#,
+    ),
+    (
+        "http-without-a-login",
+        r#"need curl; curl -sf -H 'content-type: application/json' -d "$P" "http://$H/api/v1/ops/permission_add""#,
+    ),
+    (
+        "http-with-forged-headers",
+        r#"need curl; curl -sf -H 'content-type: application/json' -H 'authorization: Bearer person' -H 'cookie: mission=person' -H 'x-forwarded-user: person' -H "origin: http://$H" -d "$P" "http://$H/api/v1/ops/permission_add""#,
+    ),
+    (
+        "mcp-over-http",
+        r#"need curl; curl -sf -H 'content-type: application/json' -H 'accept: application/json, text/event-stream' -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"operation_call\",\"arguments\":{\"operation\":\"permission_add\",\"params\":$P}}}" "http://$H/mcp""#,
+    ),
+];
+
+/// The ways that speak to sockets by themselves: see [`from_inside`].
+const SOCKETS: [&str; 7] = [
+    "a-hello-that-says-person",
+    "a-call-before-the-hello",
+    "a-second-hello",
+    "a-batch-of-calls",
+    "a-socket-behind-a-link",
+    "a-websocket",
+    "the-sockets-of-hosts",
+];
+
+fn tool_of(way: &str) -> String {
+    format!("way-{way}")
+}
+
+fn wanted(way: &str) -> Value {
+    json!({ "effect": "allow", "by": "person", "subject": { "tool": tool_of(way) } })
+}
+
+/// The tools for which a rule is in force.
+fn allowed(home: &TestHome) -> BTreeSet<String> {
+    let rules = home.call("permission_list", &json!({}))["rules"].clone();
+    let tools = rules.as_array().unwrap().iter();
+    tools
+        .filter_map(|rule| rule["tool"].as_str())
+        .filter(|tool| tool.starts_with("way-"))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn no_way_out_of_a_slot_makes_a_person() {
+    let home = TestHome::started();
+    let http = Http::of(&home).address;
+    home.call("slot_spawn", &json!({ "argv": ["cat"], "name": "sibling" }));
+    let config = home.home().config_file();
+    let config_before = std::fs::read(&config).ok();
+    let before = standing(&home);
+    let mut script = format!(
+        "export M={} D={} H={http}\n\
+         need() {{ command -v \"$1\" >/dev/null || {{ echo \"there is no $1 here\" >&2; exit 77; }}; }}\n\
+         await() {{ n=0; while ! test -s \"$1\"; do sleep 0.05; n=$((n+1)); test $n -lt 600 || exit 78; done; }}\n",
+        quoted(&binary().display().to_string()),
+        home.pid(),
+    );
+    for (way, command) in COMMANDS {
+        let _ = writeln!(
+            script,
+            "mkdir -p ways/{way}; (cd ways/{way}; export N={} P={}\n{command}\n) >ways/{way}.out 2>ways/{way}.err </dev/null; \
+             echo \"{way}|$?|$(tr '\\n' ' ' <ways/{way}.err | cut -c1-300)\"",
+            tool_of(way),
+            quoted(&wanted(way).to_string()),
+        );
+    }
+    let own = std::env::current_exe().unwrap();
+    for way in SOCKETS {
+        let _ = writeln!(
+            script,
+            "ATTACK={way} ATTACK_SOCKET={} ATTACK_HTTP={http} {} --ignored --exact \
+             attack_ways::from_inside --nocapture >ways/{way}.out 2>&1; echo \"{way}|$?|$(grep -c '1 passed' ways/{way}.out)\"",
+            quoted(&home.home().socket().display().to_string()),
+            quoted(&own.display().to_string()),
+        );
+    }
+    inside(&home, "attacker", &script);
+    let said = said(&home, "attacker");
+    // The configuration that was written by hand is not what a person wrote.
+    match config_before {
+        Some(text) => std::fs::write(&config, text).unwrap(),
+        None => drop(std::fs::remove_file(&config)),
+    }
+    let lines: Vec<Vec<&str>> = said
+        .lines()
+        .filter(|line| line.contains('|'))
+        .map(|line| line.splitn(3, '|').collect())
+        .collect();
+    assert_eq!(lines.len(), COMMANDS.len() + SOCKETS.len(), "{said}");
+    let mut tried = 0;
+    for line in &lines {
+        let (way, code) = (line[0], line[1]);
+        if code == "77" {
+            eprintln!("not tried here: {way}: {}", line[2]);
+            continue;
+        }
+        tried += 1;
+        if SOCKETS.contains(&way) {
+            let output = std::fs::read_to_string(home.path().join(format!("ways/{way}.out")));
+            assert_eq!(code, "0", "{way}: {output:?}");
+            assert_eq!(line[2], "1", "{way} was not tried: {output:?}");
+        } else {
+            assert_ne!(code, "0", "{way}: {line:?}");
+            assert_ne!(code, "78", "{way} never came to its end: {line:?}");
+        }
+    }
+    assert!(tried >= 26, "{said}");
+    assert_eq!(allowed(&home), BTreeSet::new(), "{said}");
+    assert_eq!(standing(&home), before, "{said}");
+}
+
+#[test]
+fn what_a_program_left_behind_is_its_slots_after_another_daemon_began() {
+    let home = TestHome::started();
+    let left = format!(
+        "while ! test -f again; do sleep 0.05; done\n\
+         {} --no-start call permission_add {} 2> left.err; echo $? > left.new; mv left.new left\n",
+        quoted(&binary().display().to_string()),
+        quoted(&wanted("left-over-a-restart").to_string()),
+    );
+    std::fs::write(home.path().join("left.sh"), left).unwrap();
+    let script = "setsid -f env -i MISSION_HOME=\"$MISSION_HOME\" PATH=\"$PATH\" sh left.sh\n";
+    inside(&home, "leaver", script);
+    said(&home, "leaver");
+    home.kill();
+    home.start();
+    std::fs::write(home.path().join("again"), "").unwrap();
+    wait_for("the one that was left", || {
+        home.path().join("left").exists()
+    });
+    let why = std::fs::read_to_string(home.path().join("left.err")).unwrap();
+    assert!(why.contains("is for a person"), "{why}");
+    assert_eq!(allowed(&home), BTreeSet::new());
+}
+
+/// One connection that speaks lines.
+struct Wire(BufReader<UnixStream>);
+
+impl Wire {
+    fn to(socket: &str) -> Self {
+        let stream = UnixStream::connect(socket).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        Self(BufReader::new(stream))
+    }
+
+    fn send(&mut self, value: &Value) {
+        // Whoever is refused may find the connection closed.
+        let _ = self.0.get_mut().write_all(format!("{value}\n").as_bytes());
+    }
+
+    /// Everything up to the end, or to an answer with this id.
+    fn hear(&mut self, id: u64) -> Vec<Value> {
+        let mut heard = Vec::new();
+        let mut line = String::new();
+        while matches!(self.0.read_line(&mut line), Ok(1..)) {
+            let value: Value = serde_json::from_str(&line).unwrap_or(Value::Null);
+            let last = value["id"] == id || value.is_array();
+            heard.push(value);
+            if last {
+                break;
+            }
+            line.clear();
+        }
+        heard
+    }
+}
+
+fn hello(id: u64) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "hello", "params": { "protocol": 1, "client": "person" } })
+}
+
+fn call(id: u64, way: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "permission_add", "params": wanted(way) })
+}
+
+fn none_was_done(heard: &[Value]) {
+    let said = json!(heard).to_string();
+    assert!(!said.contains("\"P-"), "a rule was made: {said}");
+}
+
+/// What the suite runs inside a slot; alone it tries nothing.
+#[test]
+#[ignore = "run by no_way_out_of_a_slot_makes_a_person, inside a slot"]
+fn from_inside() {
+    let Ok(way) = std::env::var("ATTACK") else {
+        return;
+    };
+    let socket = std::env::var("ATTACK_SOCKET").unwrap();
+    match way.as_str() {
+        "a-hello-that-says-person" => {
+            let mut wire = Wire::to(&socket);
+            wire.send(&json!({
+                "jsonrpc": "2.0", "id": 0, "method": "hello",
+                "params": { "protocol": 1, "client": "person", "principal": "person", "by": "person" },
+            }));
+            wire.send(&hello(1));
+            wire.send(&call(2, &way));
+            none_was_done(&wire.hear(2));
+        }
+        "a-call-before-the-hello" => {
+            let mut wire = Wire::to(&socket);
+            wire.send(&call(2, &way));
+            none_was_done(&wire.hear(2));
+        }
+        "a-second-hello" => {
+            let mut wire = Wire::to(&socket);
+            wire.send(&hello(0));
+            wire.send(&hello(1));
+            wire.send(&call(2, &way));
+            none_was_done(&wire.hear(2));
+        }
+        "a-batch-of-calls" => {
+            let mut wire = Wire::to(&socket);
+            wire.send(&hello(0));
+            wire.send(&json!([call(2, &way), call(3, &way)]));
+            wire.send(&call(4, &way));
+            none_was_done(&wire.hear(4));
+        }
+        "a-socket-behind-a-link" => {
+            let link = std::env::temp_dir().join(format!("attack-{}", std::process::id()));
+            std::os::unix::fs::symlink(&socket, &link).unwrap();
+            let mut wire = Wire::to(link.to_str().unwrap());
+            std::fs::remove_file(&link).unwrap();
+            wire.send(&hello(0));
+            wire.send(&call(2, &way));
+            none_was_done(&wire.hear(2));
+        }
+        "a-websocket" => {
+            let address = std::env::var("ATTACK_HTTP").unwrap();
+            for path in ["/api/v1/live", "/api/v1/slots/sibling/terminal"] {
+                let mut stream = std::net::TcpStream::connect(&address).unwrap();
+                let asks = format!(
+                    "GET {path} HTTP/1.1\r\nHost: {address}\r\nOrigin: http://{address}\r\n\
+                     Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+                     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+                );
+                stream.write_all(asks.as_bytes()).unwrap();
+                let mut head = [0; 12];
+                stream.read_exact(&mut head).unwrap();
+                assert_ne!(&head[9..], b"101", "{path}");
+            }
+        }
+        "the-sockets-of-hosts" => {
+            // Its own and that of its sibling. Whoever may speak there is waited for.
+            let folder = std::path::Path::new(&socket).with_file_name("slots");
+            let mut tried = 0;
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.extension().is_none_or(|extension| extension != "sock") {
+                    continue;
+                }
+                let mut stream = UnixStream::connect(&path).unwrap();
+                let limit = Some(Duration::from_secs(2));
+                stream.set_read_timeout(limit).unwrap();
+                let heard = stream.read(&mut [0]);
+                let is_closed = match &heard {
+                    Ok(read) => *read == 0,
+                    Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+                };
+                assert!(is_closed, "{}: {heard:?}", path.display());
+                tried += 1;
+            }
+            assert_eq!(tried, 2);
+        }
+        other => panic!("there is no way {other}"),
+    }
+}
