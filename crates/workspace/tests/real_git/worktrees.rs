@@ -335,7 +335,11 @@ async fn looking_into_a_worktree_takes_few_processes_of_git() {
     let size = worktree.size_of(&status).await.unwrap();
     assert_eq!((size.files, size.additions), (1, 1));
     let calls = std::fs::read_to_string(calls).unwrap();
-    assert_eq!(calls.lines().count(), 6, "{calls}");
+    // Before each that could run a program which the repository names, its settings are listed.
+    let (listed, asked): (Vec<_>, Vec<_>) = calls
+        .lines()
+        .partition(|call| call.ends_with("config --list --show-scope --includes -z"));
+    assert_eq!((asked.len(), listed.len()), (6, 4), "{calls}");
 }
 
 #[tokio::test]
