@@ -90,14 +90,17 @@ fn mask_leaf(text: &mut String, name: Option<&str>) -> usize {
 }
 
 /// Takes the secrets out of JSON as it is written, such as a record of a journal: what comes
-/// back has the same form. `None` when there is nothing to take out, which is found without
-/// parsing it.
+/// back has the same form. What is no JSON is masked as text. `None` when there is nothing to
+/// take out, which is found without parsing it.
 #[must_use]
 pub fn mask_written(json: &[u8]) -> Option<Vec<u8>> {
     if Detector::current().scan(json).is_empty() {
         return None;
     }
-    let mut value: Value = serde_json::from_slice(json).ok()?;
+    let Ok(mut value) = serde_json::from_slice::<Value>(json) else {
+        let text = String::from_utf8_lossy(json);
+        return Some(mask(text).into_string().into_bytes());
+    };
     if mask_json(&mut value, Names::Format) == 0 {
         return None;
     }
@@ -145,6 +148,14 @@ mod tests {
             json!({"n": 1, "text": "say \"token\": \"[masked]\" and\nDB_PASSWORD=[masked]"})
         );
         assert_eq!(mask_written(br#"{"n":1,"text":"nothing"}"#), None);
+    }
+
+    #[test]
+    fn what_is_no_json_is_masked_as_text() {
+        let cut = br#"{"text":"DB_PASSWORD=k3Xq9Lw2Rt"#;
+        let masked = String::from_utf8(mask_written(cut).unwrap()).unwrap();
+        assert!(!masked.contains("k3Xq9Lw2Rt"), "{masked}");
+        assert!(masked.starts_with(r#"{"text":"DB_PASSWORD="#), "{masked}");
     }
 
     #[test]
