@@ -44,7 +44,7 @@ async fn measure() -> Result<(), StoreError> {
                 let raw = place(format!("raw{number}")).await?;
                 let (elapsed, commits) = append(&ours, appenders, batch, total).await?;
                 let effective = total.div_ceil(commits as usize);
-                let raw = baseline::raw_appends(&raw, &events(total), effective).await?;
+                let raw = baseline::raw_appends(&raw, &events(total)?, effective).await?;
                 ratios.push((
                     raw.as_secs_f64() / elapsed.as_secs_f64(),
                     elapsed,
@@ -76,7 +76,7 @@ async fn append(
     total: usize,
 ) -> Result<(Duration, u64), StoreError> {
     let db = MissionDb::open(url).await?;
-    let mut waiting = events(total);
+    let mut waiting = events(total)?;
     let mut shares = Vec::new();
     while !waiting.is_empty() {
         shares.push(waiting.split_off(waiting.len() - total / appenders));
@@ -104,14 +104,11 @@ async fn append(
     Ok((elapsed, commits))
 }
 
-fn events(count: usize) -> Vec<NewEvent> {
+fn events(count: usize) -> Result<Vec<NewEvent>, StoreError> {
     let daemon = DaemonId::generate();
     let slot = SlotId::generate();
-    let event = |number| NewEvent {
-        at: SystemClock.now(),
-        daemon,
-        trace: TraceContext::root().child(),
-        event: Event::PtyStateChanged {
+    let event = |number| {
+        let changed = Event::PtyStateChanged {
             slot,
             from: PtyState::Thinking,
             to: PtyState::Idle,
@@ -120,7 +117,9 @@ fn events(count: usize) -> Vec<NewEvent> {
                 "the prompt is back, the spinner is gone {number} {}",
                 "·".repeat(64)
             ),
-        },
+        };
+        let trace = TraceContext::root().child();
+        NewEvent::new(SystemClock.now(), daemon, trace, changed)
     };
     (0..count).map(event).collect()
 }

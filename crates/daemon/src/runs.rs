@@ -130,16 +130,13 @@ async fn record_dead(
         if daemon_state::mark_crashed(tx, run.id, witness.now).await? == CrashMark::New {
             let (pid, host) = (run.pid, &run.host);
             tracing::warn!(pid, host, "earlier daemon ended without closing");
-            events.push(NewEvent {
-                at: witness.now,
-                daemon: witness.id,
-                trace: witness.trace.child(),
-                event: Event::DaemonCrashFound {
-                    run: run.id,
-                    host: run.host,
-                    pid: run.pid,
-                },
-            });
+            let found = Event::DaemonCrashFound {
+                run: run.id,
+                host: run.host,
+                pid: run.pid,
+            };
+            let trace = witness.trace.child();
+            events.push(NewEvent::new(witness.now, witness.id, trace, found)?);
         }
     }
     timeline::append(tx, &events).await.map(drop)

@@ -257,15 +257,12 @@ async fn incident_resolve(
 ) -> Result<IncidentResolveResult, ApiError> {
     let now = call.daemon.clock.now();
     let id = params.incident;
-    let resolved = NewEvent {
-        at: now,
-        daemon: call.daemon.id,
-        trace: call.trace,
-        event: Event::IncidentResolved {
-            incident: id,
-            by: call.principal.name().to_owned(),
-        },
+    let resolved = Event::IncidentResolved {
+        incident: id,
+        by: call.principal.name().to_owned(),
     };
+    let resolved = NewEvent::new(now, call.daemon.id, call.trace, resolved)
+        .map_err(|error| of_store(&error))?;
     let incident = call
         .daemon
         .db

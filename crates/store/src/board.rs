@@ -67,13 +67,8 @@ impl Act {
     async fn record(&self, tx: &mut Tx<'_>, events: Vec<Event>) -> Result<(), StoreError> {
         let events: Vec<_> = events
             .into_iter()
-            .map(|event| NewEvent {
-                at: self.now,
-                daemon: self.daemon,
-                trace: self.trace_of(&event),
-                event,
-            })
-            .collect();
+            .map(|event| NewEvent::new(self.now, self.daemon, self.trace_of(&event), event))
+            .collect::<Result<_, _>>()?;
         timeline::append(tx, &events).await.map(drop)
     }
 

@@ -19,17 +19,41 @@ use crate::sqlite::SqliteConnection;
 use crate::tx::Link;
 use crate::{Row, StoreError, Tx, Value};
 
-/// An event to be appended. The store gives it its place.
+/// An event to be appended, without the secrets it came with. The store gives it its
+/// place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEvent {
     pub at: Timestamp,
     /// The daemon that saw it happen.
     pub daemon: DaemonId,
     pub trace: TraceContext,
-    pub event: Event,
+    pub(crate) event: Event,
+}
+
+/// The event as it may be stored and told. One whose secrets cannot be masked is neither.
+pub fn masked(event: Event) -> Result<Event, StoreError> {
+    let kind = event.kind();
+    missiond_secrets::mask_value(event).map_err(|_| StoreError::InvalidValue {
+        detail: format!("the secrets of a {kind} event cannot be masked"),
+    })
 }
 
 impl NewEvent {
+    pub fn new(
+        at: Timestamp,
+        daemon: DaemonId,
+        trace: TraceContext,
+        event: Event,
+    ) -> Result<Self, StoreError> {
+        let event = masked(event)?;
+        Ok(Self {
+            at,
+            daemon,
+            trace,
+            event,
+        })
+    }
+
     /// The event as it stands in the timeline.
     #[must_use]
     pub fn at_seq(self, seq: Seq) -> TimelineEvent {
@@ -230,11 +254,6 @@ fn encode_one(new: &NewEvent) -> Result<EncodedEvent, StoreError> {
         *end = text.len();
     }
     serde_json::to_writer(&mut text, &new.event).map_err(|error| unwritable(error.to_string()))?;
-    // Not every event comes by way of the timeline's writer.
-    if let Some(masked) = missiond_secrets::mask_written(&text[ends[3]..]) {
-        text.truncate(ends[3]);
-        text.extend_from_slice(&masked);
-    }
     if text.len() - ends[3] > LARGEST_PAYLOAD {
         return Err(StoreError::InvalidValue {
             detail: format!(

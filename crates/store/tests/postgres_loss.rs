@@ -17,15 +17,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 
 fn note(text: &str) -> NewEvent {
-    NewEvent {
-        at: SystemClock.now(),
-        daemon: DaemonId::generate(),
-        trace: TraceContext::root(),
-        event: Event::NoteAdded {
-            text: text.into(),
-            author: "test".into(),
-        },
-    }
+    let added = Event::NoteAdded {
+        text: text.into(),
+        author: "test".into(),
+    };
+    let daemon = DaemonId::generate();
+    NewEvent::new(SystemClock.now(), daemon, TraceContext::root(), added).unwrap()
 }
 
 async fn advance(db: &MissionDb, to: i64) -> Result<(), StoreError> {

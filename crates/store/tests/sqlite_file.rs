@@ -13,15 +13,12 @@ use missiond_core::{Clock, DaemonId, Event, Seq, SystemClock, TraceContext};
 use missiond_store::{DbUrl, MissionDb, NewEvent, StoreError, Value, timeline, watermarks};
 
 fn note(text: &str) -> NewEvent {
-    NewEvent {
-        at: SystemClock.now(),
-        daemon: DaemonId::generate(),
-        trace: TraceContext::root(),
-        event: Event::NoteAdded {
-            text: text.into(),
-            author: "test".into(),
-        },
-    }
+    let added = Event::NoteAdded {
+        text: text.into(),
+        author: "test".into(),
+    };
+    let daemon = DaemonId::generate();
+    NewEvent::new(SystemClock.now(), daemon, TraceContext::root(), added).unwrap()
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

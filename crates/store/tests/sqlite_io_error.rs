@@ -84,13 +84,10 @@ async fn the_scene() {
 }
 
 fn note(text: &str) -> NewEvent {
-    NewEvent {
-        at: SystemClock.now(),
-        daemon: DaemonId::generate(),
-        trace: TraceContext::root(),
-        event: Event::NoteAdded {
-            text: text.into(),
-            author: "test".into(),
-        },
-    }
+    let added = Event::NoteAdded {
+        text: text.into(),
+        author: "test".into(),
+    };
+    let daemon = DaemonId::generate();
+    NewEvent::new(SystemClock.now(), daemon, TraceContext::root(), added).unwrap()
 }

@@ -17,12 +17,7 @@ impl Timeline {
         event: Event,
         trace: TraceContext,
     ) -> Result<EffectPublication, StoreError> {
-        let event = NewEvent {
-            at: self.shared.clock.now(),
-            daemon: self.shared.daemon,
-            trace,
-            event,
-        };
+        let event = NewEvent::new(self.shared.clock.now(), self.shared.daemon, trace, event)?;
         self.shared
             .db
             .write(move |tx| {

@@ -50,9 +50,6 @@ pub enum TimelineError {
     /// It would fail the whole batch it was stored with.
     #[error("{0} events are told, not stored")]
     NotPersistent(&'static str),
-    /// It is not stored with them either.
-    #[error("the secrets of a {0} event could not be masked")]
-    Unmasked(&'static str),
 }
 
 impl TimelineError {
@@ -62,7 +59,7 @@ impl TimelineError {
             Self::Store(error) => error.code(),
             Self::Closed => ErrorCode::ShuttingDown,
             Self::Full => ErrorCode::StorageUnavailable,
-            Self::NotPersistent(_) | Self::Unmasked(_) => ErrorCode::Internal,
+            Self::NotPersistent(_) => ErrorCode::Internal,
         }
     }
 }
@@ -73,12 +70,6 @@ fn not_stored(error: &StoreError) -> String {
         StoreError::OutcomeUnknown { .. } => error.to_string(),
         _ => format!("the event was not stored: {error}"),
     }
-}
-
-/// The event as it may be stored and told.
-fn masked(event: Event) -> Result<Event, TimelineError> {
-    let kind = event.kind();
-    missiond_secrets::mask_value(event).map_err(|_| TimelineError::Unmasked(kind))
 }
 
 /// A handle to the timeline; clones share it.
@@ -156,9 +147,11 @@ impl Timeline {
             return Err(TimelineError::NotPersistent(event.kind()));
         }
         let (done, stored) = oneshot::channel();
-        let event = masked(event)?;
+        let pending = self
+            .pending(event, trace, Some(done))
+            .map_err(|error| TimelineError::Store(Arc::new(error)))?;
         self.queue
-            .send(self.pending(event, trace, Some(done)))
+            .send(pending)
             .await
             .map_err(|_| TimelineError::Closed)?;
         stored.await.map_err(|_| TimelineError::Closed)?
@@ -174,14 +167,14 @@ impl Timeline {
             return;
         }
         let kind = event.kind();
-        let event = match masked(event) {
-            Ok(event) => event,
+        let pending = match self.pending(event, trace, None) {
+            Ok(pending) => pending,
             Err(error) => {
                 tracing::error!(%error, "event not stored");
                 return;
             }
         };
-        if let Err(error) = self.queue.try_send(self.pending(event, trace, None)) {
+        if let Err(error) = self.queue.try_send(pending) {
             let error = match error {
                 // The database stands still, and others wait for their commits.
                 TrySendError::Full(_) => TimelineError::Full,
@@ -191,16 +184,14 @@ impl Timeline {
         }
     }
 
-    fn pending(&self, event: Event, trace: TraceContext, done: Option<Done>) -> Pending {
-        Pending {
-            event: NewEvent {
-                at: self.shared.clock.now(),
-                daemon: self.shared.daemon,
-                trace,
-                event,
-            },
-            done,
-        }
+    fn pending(
+        &self,
+        event: Event,
+        trace: TraceContext,
+        done: Option<Done>,
+    ) -> Result<Pending, StoreError> {
+        let event = NewEvent::new(self.shared.clock.now(), self.shared.daemon, trace, event)?;
+        Ok(Pending { event, done })
     }
 
     /// Tells an ephemeral event to whoever listens. Never waits and never
@@ -211,7 +202,7 @@ impl Timeline {
             "{} is recorded, not told",
             event.kind()
         );
-        let event = match masked(event) {
+        let event = match missiond_store::timeline::masked(event) {
             Ok(event) => event,
             Err(error) => {
                 tracing::error!(%error, "event not told");

@@ -137,7 +137,7 @@ impl Questions {
                             slot: question.origin.slot(),
                         };
                         let trace = cause.began(question.id);
-                        let event = event(daemon, now, trace, created);
+                        let event = NewEvent::new(now, daemon, trace, created)?;
                         timeline::append(tx, &[event]).await?;
                     }
                     Ok(raised)
@@ -276,7 +276,8 @@ impl Questions {
                     };
                     let asked = cause_of(&closed.origin, &executions);
                     let trace = asked.map_or(trace, |cause| cause.began(id).child());
-                    timeline::append(tx, &[event(daemon, now, trace, told)]).await?;
+                    let event = NewEvent::new(now, daemon, trace, told)?;
+                    timeline::append(tx, &[event]).await?;
                     Ok(closed)
                 })
             })
@@ -293,20 +294,6 @@ fn cause_of(origin: &QuestionOrigin, executions: &Executions) -> Option<TraceCon
         QuestionOrigin::Dialog { execution, .. } | QuestionOrigin::Tool { execution, .. } => {
             executions.trace((*execution)?)
         }
-    }
-}
-
-fn event(
-    daemon: DaemonId,
-    at: missiond_core::Timestamp,
-    trace: TraceContext,
-    event: Event,
-) -> NewEvent {
-    NewEvent {
-        at,
-        daemon,
-        trace,
-        event,
     }
 }
 

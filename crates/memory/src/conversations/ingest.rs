@@ -312,16 +312,14 @@ impl Ingestion {
         let events: Vec<NewEvent> = closed
             .iter()
             .filter(|turn| turn.last_at >= since)
-            .map(|turn| NewEvent {
-                at: self.now,
-                daemon: self.daemon,
-                trace: TraceContext::root(),
-                event: Event::TurnExtracted {
+            .map(|turn| {
+                let extracted = Event::TurnExtracted {
                     conversation: self.to.conversation,
                     turn: turns::id_of(self.to.conversation, turn.number),
-                },
+                };
+                NewEvent::new(self.now, self.daemon, TraceContext::root(), extracted)
             })
-            .collect();
+            .collect::<Result<_, _>>()?;
         timeline::append(tx, &events).await?;
         Ok(())
     }

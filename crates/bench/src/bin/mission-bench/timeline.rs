@@ -14,7 +14,7 @@ use missiond_console::failure::Failure;
 use missiond_console::output::{Output, Progress};
 use missiond_core::{Clock, DaemonId, ErrorCode, Event, SystemClock, TraceContext};
 use missiond_store::private_postgres::{PrivatePostgres, create_database, drop_database};
-use missiond_store::{DbUrl, MissionDb, NewEvent, baseline};
+use missiond_store::{DbUrl, MissionDb, NewEvent, StoreError, baseline};
 use missiond_timeline::Timeline;
 use missiond_timeline::metrics::Metrics;
 
@@ -112,7 +112,7 @@ async fn measure(
     let mut delays = Vec::new();
     for round in 0..ROUNDS {
         let name = format!("raw_{round}");
-        let rows: Vec<_> = (0..events).map(new_event).collect();
+        let rows: Vec<_> = (0..events).map(new_event).collect::<Result<_, _>>()?;
         let url = databases.fresh(&name).await?;
         let raw = baseline::raw_appends(&url, &rows, MOST_PRODUCERS as usize).await?;
         databases.discard(&name).await;
@@ -180,13 +180,14 @@ fn rate(events: u32, took: Duration) -> f64 {
     f64::from(events) / took.as_secs_f64()
 }
 
-fn new_event(number: u32) -> NewEvent {
-    NewEvent {
-        at: SystemClock.now(),
-        daemon: DaemonId::generate(),
-        trace: TraceContext::root(),
-        event: note(number),
-    }
+fn new_event(number: u32) -> Result<NewEvent, StoreError> {
+    let daemon = DaemonId::generate();
+    NewEvent::new(
+        SystemClock.now(),
+        daemon,
+        TraceContext::root(),
+        note(number),
+    )
 }
 
 fn note(number: u32) -> Event {
