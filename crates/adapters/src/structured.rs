@@ -6,6 +6,9 @@ use missiond_control::{
 };
 use serde::{Deserialize, Serialize};
 
+use missiond_core::Controller;
+
+use crate::Adapter;
 use crate::launch::{Conversation, Launch, McpServer};
 use crate::plan::{PlanError, text};
 
@@ -38,6 +41,23 @@ pub enum Standing {
     Offered,
     /// There is no other way.
     OnlyWay,
+}
+
+/// By what an engine is driven where this control is chosen; what it does not offer is
+/// refused. Nothing chosen, it is its terminal.
+pub fn offer_for(
+    adapter: &dyn Adapter,
+    control: Option<Controller>,
+) -> Result<Option<StructuredOffer<'_>>, PlanError> {
+    let engine = || adapter.engine();
+    match (control, adapter.structured()) {
+        (Some(Controller::Structured), None) => Err(PlanError::TerminalOnly { engine: engine() }),
+        (Some(Controller::Structured), offer) => Ok(offer),
+        (Some(Controller::Terminal), Some(offer)) if offer.standing == Standing::OnlyWay => {
+            Err(PlanError::ProtocolOnly { engine: engine() })
+        }
+        (Some(Controller::Terminal) | None, _) => Ok(None),
+    }
 }
 
 /// How an earlier conversation is taken up.

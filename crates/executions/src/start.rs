@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use missiond_adapters::{
     AcpAgent, Adapter, Conversation, ConversationId, DetectError, Drive, Equipment, HookCommand,
-    Launch, LaunchPlan, McpServer, ModelAccess, PermissionMode, PlanError, PlannedFile,
-    ProgramSource, StartupDialog, adapter, find_program, known_engines,
+    Launch, LaunchPlan, McpServer, ModelAccess, PermissionMode, PlannedFile, ProgramSource,
+    StartupDialog, adapter, find_program, known_engines, offer_for,
 };
 use missiond_api::EXECUTION_VARIABLE;
 use missiond_config::EnginesConfig;
@@ -536,12 +536,7 @@ pub(super) fn program(
     path: &str,
     cwd: &Path,
 ) -> Result<(PathBuf, Vec<String>), ExecutionError> {
-    let offer = adapter.structured();
-    if controller == Controller::Structured && offer.is_none() {
-        let engine = adapter.engine();
-        return Err(PlanError::TerminalOnly { engine }.into());
-    }
-    let structured = offer.filter(|_| controller == Controller::Structured);
+    let structured = offer_for(adapter, Some(controller))?;
     let name = match adapter.source() {
         ProgramSource::OwnBinary => {
             let own = missiond_os::programs::own_program();

@@ -2,7 +2,7 @@
 //! is refused with what to do, what may still come right is a warning.
 
 use missiond_adapters::{
-    Adapter, PlanError, ProgramSource, Standing, StructuredOffer, find_program, known_engines,
+    Adapter, ProgramSource, StructuredOffer, find_program, known_engines, offer_for,
 };
 use missiond_config::EnginesConfig;
 use missiond_core::{CliEngine, Controller, Finish, Isolation, Permission, TaskDraft};
@@ -58,7 +58,7 @@ pub(super) fn vet_program(
                 vet_script(draft, args)?;
             }
             let adapter = adapter_of(engine, engines);
-            let offer = vet_control(&*adapter, draft.control)?;
+            let offer = offer_for(&*adapter, draft.control)?;
             let warning = vet_engine(&*adapter, offer, args)?;
             vet_permission(&*adapter, draft.permission)?;
             Ok(warning)
@@ -74,7 +74,7 @@ pub(super) fn vet_usual(
     engines: &EnginesConfig,
 ) -> Option<String> {
     let adapter = adapter_of(engine, engines);
-    let warning = match vet_control(&*adapter, control) {
+    let warning = match offer_for(&*adapter, control) {
         Ok(offer) => vet_engine(&*adapter, offer, &[]).ok()??,
         Err(error) => error.to_string(),
     };
@@ -93,26 +93,6 @@ fn vet_script(draft: &TaskDraft, args: &[String]) -> Result<(), BoardError> {
         return Ok(());
     }
     Ok(check_builtin(script)?)
-}
-
-/// By what protocol it is to be driven, if the task says that it is; what the engine does
-/// not offer is refused.
-fn vet_control(
-    adapter: &dyn Adapter,
-    control: Option<Controller>,
-) -> Result<Option<StructuredOffer<'_>>, PlanError> {
-    let offer = adapter.structured();
-    let engine = adapter.engine();
-    match control {
-        Some(Controller::Structured) if offer.is_none() => Err(PlanError::TerminalOnly { engine }),
-        Some(Controller::Structured) => Ok(offer),
-        Some(Controller::Terminal)
-            if offer.is_some_and(|offer| offer.standing == Standing::OnlyWay) =>
-        {
-            Err(PlanError::ProtocolOnly { engine })
-        }
-        Some(Controller::Terminal) | None => Ok(None),
-    }
 }
 
 fn vet_engine(

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use missiond_adapters::{PlanError, adapter, find_program, known_engines};
+use missiond_adapters::{adapter, find_program, known_engines, offer_for};
 use missiond_api::operations::NoParams;
 use missiond_api::operations::access::WebLogin;
 use missiond_api::operations::attention::permission::PermissionAdd;
@@ -118,14 +118,8 @@ fn expect_engine(engine: &CliEngine, control: Option<Controller>) -> Result<(), 
         )));
     }
     let adapter = adapter(engine);
-    let structured = control == Some(Controller::Structured);
-    let offer = adapter.structured().filter(|_| structured);
-    if structured && offer.is_none() {
-        let refused = PlanError::TerminalOnly {
-            engine: engine.clone(),
-        };
-        return Err(Failure::new(ErrorCode::InvalidParams, refused.to_string()));
-    }
+    let offer = offer_for(&*adapter, control)
+        .map_err(|refused| Failure::new(ErrorCode::InvalidParams, refused.to_string()))?;
     let program = offer.map_or(adapter.program(), |offer| offer.program);
     let path = std::env::var("PATH").unwrap_or_default();
     if find_program(program, &path).is_none() {
