@@ -1,7 +1,7 @@
 //! The rules in force, from all their sources.
 
 use missiond_core::{Event, QuestionId, Timestamp, TraceContext};
-use missiond_guard::permissions::{Effect, Rule, Scope};
+use missiond_guard::permissions::{Effect, Rule};
 use missiond_secrets::mask;
 use missiond_store::permissions::{self, NewRule, RuleRow};
 
@@ -181,15 +181,8 @@ impl Permissions {
             .filter_map(|(name, path)| {
                 Some(KnownRule {
                     rule: Rule {
-                        name: format!("built-in-{name}"),
-                        effect: Effect::Deny,
-                        tool: "*".parse().ok()?,
-                        argument: None,
                         path: Some(path.parse().ok()?),
-                        server: None,
-                        scope: Scope::default(),
-                        expires_at: None,
-                        uses_left: None,
+                        ..Rule::new(format!("built-in-{name}"), Effect::Deny, "*".parse().ok()?)
                     },
                     source: RuleSource::BuiltIn,
                 })

@@ -4,7 +4,7 @@
 use missiond_core::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::permissions::{Effect, PathPattern, Pattern, Rule, Scope, decide};
+use crate::permissions::{Effect, PathPattern, Pattern, Rule, decide};
 use crate::tool_call::{self, ToolCall, canonical_tool, is_file_tool, is_shell_tool};
 
 const MAX_RULES: usize = 1000;
@@ -196,7 +196,7 @@ fn of_fields(
             return of_text(Some(effect.as_str()), text, name);
         }
         (None, None) if path.is_some() || server.is_some() => {
-            vec![blank(effect, name, pattern("*")?)]
+            vec![Rule::new(name, effect, pattern("*")?)]
         }
         (tool, argument) => of_parts(effect, tool, argument, name)?,
     };
@@ -211,20 +211,6 @@ fn of_fields(
     Ok(rules)
 }
 
-fn blank(effect: Effect, name: &str, tool: Pattern) -> Rule {
-    Rule {
-        name: name.to_owned(),
-        effect,
-        tool,
-        argument: None,
-        path: None,
-        server: None,
-        scope: Scope::default(),
-        expires_at: None,
-        uses_left: None,
-    }
-}
-
 fn of_parts(
     effect: Effect,
     tool: Option<&str>,
@@ -237,13 +223,13 @@ fn of_parts(
         let on_path = || -> Result<Rule, String> {
             Ok(Rule {
                 path: Some(path_pattern(text)?),
-                ..blank(effect, name, pattern("*")?)
+                ..Rule::new(name, effect, pattern("*")?)
             })
         };
         let of_command = || -> Result<Rule, String> {
             Ok(Rule {
                 argument: Some(command_pattern(text)?),
-                ..blank(effect, name, pattern("Bash")?)
+                ..Rule::new(name, effect, pattern("Bash")?)
             })
         };
         return match looks_like_path(text) {
@@ -256,12 +242,12 @@ fn of_parts(
     };
     let tool = canonical_tool(tool);
     if let Some((server, of_server)) = tool_call::server_and_tool(tool) {
-        let mut rule = blank(effect, name, pattern(of_server.unwrap_or("*"))?);
+        let mut rule = Rule::new(name, effect, pattern(of_server.unwrap_or("*"))?);
         rule.server = Some(pattern(server)?);
         rule.argument = about.filter(|text| *text != "*").map(pattern).transpose()?;
         return Ok(vec![rule]);
     }
-    let mut rule = blank(effect, name, pattern(tool)?);
+    let mut rule = Rule::new(name, effect, pattern(tool)?);
     match about {
         None | Some("*") => {}
         Some(text) if is_shell_tool(tool) => rule.argument = Some(command_pattern(text)?),

@@ -79,6 +79,22 @@ pub enum InvalidRule {
 }
 
 impl Rule {
+    /// On a tool alone, for everyone and as long as it stands.
+    #[must_use]
+    pub fn new(name: impl Into<String>, effect: Effect, tool: Pattern) -> Self {
+        Self {
+            name: name.into(),
+            effect,
+            tool,
+            argument: None,
+            path: None,
+            server: None,
+            scope: Scope::default(),
+            expires_at: None,
+            uses_left: None,
+        }
+    }
+
     /// Refuses what nobody means.
     pub fn check(&self) -> Result<(), InvalidRule> {
         let narrow = self.argument.is_some() || self.path.is_some() || self.server.is_some();

@@ -12,17 +12,7 @@ fn noon() -> Timestamp {
 }
 
 fn rule(name: &str, effect: Effect, tool: &str) -> Rule {
-    Rule {
-        name: name.to_owned(),
-        effect,
-        tool: tool.parse().unwrap(),
-        argument: None,
-        path: None,
-        server: None,
-        scope: Scope::default(),
-        expires_at: None,
-        uses_left: None,
-    }
+    Rule::new(name, effect, tool.parse().unwrap())
 }
 
 fn with(effect: Effect, tool: &str, argument: &str) -> Rule {

@@ -3,7 +3,7 @@
 use missiond_core::{CliEngine, Timestamp};
 
 use crate::permissions::{
-    Argument, Effect, InvalidPattern, PathBase, Request, Rule, Scope, Shown, decide,
+    Argument, Effect, InvalidPattern, PathBase, Request, Rule, Shown, decide,
 };
 use crate::programs::{Fact, profile};
 use crate::shell::value::Value;
@@ -51,15 +51,8 @@ pub(super) fn allows(rule: &Rule, request: &Request) -> bool {
 /// A rule that allows commands.
 pub(super) fn rule(pattern: &str) -> Result<Rule, InvalidPattern> {
     Ok(Rule {
-        name: "proposed".to_owned(),
-        effect: Effect::Allow,
-        tool: "Bash".parse()?,
         argument: Some(pattern.parse()?),
-        path: None,
-        server: None,
-        scope: Scope::default(),
-        expires_at: None,
-        uses_left: None,
+        ..Rule::new("proposed", Effect::Allow, "Bash".parse()?)
     })
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::host::HostPattern;
 use super::rest::RestPattern;
-use crate::permissions::{Effect, PathPattern, Pattern, Rule, Scope};
+use crate::permissions::{Effect, PathPattern, Pattern, Rule};
 
 /// What a rule is about.
 #[derive(
@@ -171,15 +171,9 @@ impl PolicyRule {
             Subject::Network(_) | Subject::Rest { .. } => return None,
         };
         Some(Rule {
-            name: self.name.clone(),
-            effect: self.effect,
-            tool: tool.clone(),
             argument,
             path,
-            server: None,
-            scope: Scope::default(),
-            expires_at: None,
-            uses_left: None,
+            ..Rule::new(&self.name, self.effect, tool.clone())
         })
     }
 }

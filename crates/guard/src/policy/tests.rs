@@ -2,7 +2,7 @@ use missiond_core::{CliEngine, PermissionAsked, Timestamp};
 
 use super::suggest::{Decided, suggest};
 use super::*;
-use crate::permissions::{Argument, Effect, PathBase, Request, Rule, Scope, Shown};
+use crate::permissions::{Argument, Effect, PathBase, Request, Rule, Shown};
 
 fn policy(text: &str) -> Policy {
     read(PolicySource::Person, text).unwrap_or_else(|problems| panic!("{problems:?}"))
@@ -56,15 +56,8 @@ fn file(tool: &str, path: &str) -> Request {
 
 fn rule(effect: Effect, argument: &str) -> Rule {
     Rule {
-        name: "P-1".to_owned(),
-        effect,
-        tool: "Bash".parse().unwrap(),
         argument: Some(argument.parse().unwrap()),
-        path: None,
-        server: None,
-        scope: Scope::default(),
-        expires_at: None,
-        uses_left: None,
+        ..Rule::new("P-1", effect, "Bash".parse().unwrap())
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use missiond_console::failure::Failure;
 use missiond_console::output::{Output, Progress};
 use missiond_core::{CliEngine, ErrorCode, Timestamp};
-use missiond_guard::permissions::{Argument, Effect, Request, Rule, Scope, decide};
+use missiond_guard::permissions::{Argument, Effect, Request, Rule, decide};
 use missiond_secrets::corpus::{Sample, Sort, samples, text};
 use missiond_secrets::{Detector, StreamMask};
 
@@ -200,15 +200,12 @@ fn decisions(report: &mut Report, decisions: usize) -> Result<(), Failure> {
         let argument = patterns[number % patterns.len()].parse();
         let denies = number % patterns.len() >= 6;
         rules.push(Rule {
-            name: format!("P-{number}"),
-            effect: if denies { Effect::Deny } else { Effect::Allow },
-            tool: "Bash".parse().map_err(unusable)?,
             argument: Some(argument.map_err(unusable)?),
-            path: None,
-            server: None,
-            scope: Scope::default(),
-            expires_at: None,
-            uses_left: None,
+            ..Rule::new(
+                format!("P-{number}"),
+                if denies { Effect::Deny } else { Effect::Allow },
+                "Bash".parse().map_err(unusable)?,
+            )
         });
     }
     let mut request = Request::from_engine(CliEngine::Claude);
