@@ -5,7 +5,7 @@
 //! A refusal is told to the caller with who can, to the log, to the audit, and to the
 //! timeline as an event that counts; one who goes on trying becomes an incident there.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use missiond_api::{ApiError, Decision, OperationSpec, Own, Refusal};
 use missiond_audit::Entry;
@@ -24,32 +24,40 @@ const COUNTED: usize = 4096;
 /// power of two, so that whoever goes on cannot fill the timeline.
 const TOLD_EACH: u64 = 8;
 
+/// Of each kind so many things are remembered as an agent's; the oldest are forgotten first.
+const REMEMBERED: usize = 16_384;
+
 /// What agents have started since the daemon did: a daemon that is started anew knows
-/// nothing of it, and then what an agent started belongs to people.
+/// nothing of it, and then what an agent started belongs to people. Identifiers grow with
+/// time, so the first is the oldest.
 #[derive(Debug, Default)]
 pub(crate) struct Started {
-    slots: Mutex<HashMap<SlotId, SlotId>>,
-    executions: Mutex<HashMap<ExecutionId, SlotId>>,
-    tasks: Mutex<HashMap<BoardTaskId, SlotId>>,
+    slots: Mutex<BTreeMap<SlotId, SlotId>>,
+    executions: Mutex<BTreeMap<ExecutionId, SlotId>>,
+    tasks: Mutex<BTreeMap<BoardTaskId, SlotId>>,
+}
+
+fn remember<T: Ord>(things: &Mutex<BTreeMap<T, SlotId>>, by: &Principal, thing: T) {
+    if let Some(by) = by.slot() {
+        let mut things = things.lock();
+        things.insert(thing, by);
+        if things.len() > REMEMBERED {
+            things.pop_first();
+        }
+    }
 }
 
 impl Started {
     pub(crate) fn slot(&self, by: &Principal, slot: SlotId) {
-        if let Some(by) = by.slot() {
-            self.slots.lock().insert(slot, by);
-        }
+        remember(&self.slots, by, slot);
     }
 
     pub(crate) fn execution(&self, by: &Principal, execution: ExecutionId) {
-        if let Some(by) = by.slot() {
-            self.executions.lock().insert(execution, by);
-        }
+        remember(&self.executions, by, execution);
     }
 
     pub(crate) fn task(&self, by: &Principal, task: BoardTaskId) {
-        if let Some(by) = by.slot() {
-            self.tasks.lock().insert(task, by);
-        }
+        remember(&self.tasks, by, task);
     }
 }
 
