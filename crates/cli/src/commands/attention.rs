@@ -38,7 +38,7 @@ pub(super) fn inbox(
     reach: &Reach,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
-    if args.watch && super::inbox::fits(output) {
+    if args.watch && super::live::fits(output) {
         return super::inbox::watch(reach, output);
     }
     let mut client = reach.client(output)?;

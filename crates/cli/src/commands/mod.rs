@@ -28,6 +28,7 @@ mod journal;
 mod kb;
 mod kb_show;
 mod kb_transfer;
+mod live;
 mod llm;
 mod logs;
 mod mcp;

@@ -8,26 +8,19 @@
 mod keys;
 mod screen;
 
-use std::io::{self, Read};
-use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use missiond_api::Client;
 use missiond_api::operations::attention::{
     GrantParams, QuestionAnswer, QuestionAnswerParams, QuestionDismiss, QuestionDismissParams,
     QuestionList, QuestionListParams,
 };
-use missiond_api::{Client, SubscribeParams};
-use missiond_core::{Bounded, Limit, Question, QuestionNumber, QuestionOrigin, QuestionRef, Text};
-use missiond_semantic::Size;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use missiond_core::{
+    Bounded, Limit, Question, QuestionNumber, QuestionOrigin, QuestionRef, Text, TimelineEvent,
+};
 
-use super::attach::tty::{self, AcquiredTerminal, Keyboard};
-use super::signals::{self, Heard};
-use super::status::keys::KeyReader;
-use super::status::news::{Bell, News};
+use super::live::{Input, LiveTerminal};
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -35,74 +28,37 @@ use crate::term::{Paint, printable};
 use keys::{Key, key};
 use screen::View;
 
-/// Questions come in flocks, and the daemon may be away.
-const GATHERING: Duration = Duration::from_millis(100);
-const TICK: Duration = Duration::from_secs(1);
+/// A daemon that tells nothing is asked again after this.
 const AGAIN: Duration = Duration::from_secs(10);
-const NOTICE: Duration = Duration::from_secs(6);
 /// Seconds that `h` allows for.
 const HOUR: Bounded<1, { 30 * 24 * 3600 }> = Bounded::of::<3600>();
 
-/// Whether there is a terminal to fill.
-pub(super) fn fits(output: &Output) -> bool {
-    !output.is_json() && tty::stdin_is_terminal() && tty::stdout_is_terminal()
-}
-
 pub(super) fn watch(reach: &Reach, output: &mut Output) -> Result<ExitCode, Failure> {
     let client = reach.running()?;
-    let (awaken, wake) = UnixStream::pair()?;
-    awaken.set_nonblocking(true)?;
-    wake.set_nonblocking(true)?;
-    let (news, heard) = channel();
-    let bell = Bell {
-        news,
-        wake: Arc::new(wake),
-    };
-    let of_signals = bell.clone();
-    signals::watch(move |signal| {
-        of_signals.ring(match signal {
-            Heard::Resized => News::Resized,
-            Heard::Ending(number) => News::Ending(number),
-        })
-    })?;
-    let mut live = Live {
+    let mut inbox = Inbox {
         reach,
         paint: output.paint,
         client: Some(client),
-        bell,
-        subscribed: false,
         questions: None,
         trouble: String::new(),
-        due: Instant::now(),
-        keys: KeyReader::default(),
         marked: None,
         scrolled: 0,
         typing: None,
         help: false,
-        notice: None,
-        drawn: Vec::new(),
-        size: tty::size(),
-        terminal: Some(tty::acquire(Keyboard::Raw)?),
+        live: LiveTerminal::acquire()?,
     };
-    let ended = live.run(&awaken, &heard);
-    drop(live.terminal.take());
-    Ok(match ended? {
-        None => ExitCode::SUCCESS,
-        Some(signal) => ExitCode::from(128 + u8::try_from(signal).unwrap_or(0)),
-    })
+    let ended = inbox.run();
+    inbox.live.release();
+    ended
 }
 
-struct Live<'a> {
+struct Inbox<'a> {
     reach: &'a Reach,
     paint: Paint,
     client: Option<Client>,
-    bell: Bell,
-    subscribed: bool,
     /// None while there is no daemon, or before it was asked.
     questions: Option<Vec<Question>>,
     trouble: String,
-    due: Instant,
-    keys: KeyReader,
     /// The question that keys answer.
     marked: Option<QuestionNumber>,
     /// Rows of its details that are passed over.
@@ -110,103 +66,52 @@ struct Live<'a> {
     /// The answer that is being typed.
     typing: Option<String>,
     help: bool,
-    notice: Option<(String, Instant)>,
-    drawn: Vec<String>,
-    size: Size,
-    terminal: Option<AcquiredTerminal>,
+    live: LiveTerminal,
 }
 
-/// What a key asks of the loop: the signal it ends with, if it ends.
-type End = Option<Option<i32>>;
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    Stay,
+    Leave,
+}
 
-impl Live<'_> {
-    fn run(&mut self, wake: &UnixStream, heard: &Receiver<News>) -> Result<Option<i32>, Failure> {
-        let mut buffer = [0; 4096];
+impl Inbox<'_> {
+    fn run(&mut self) -> Result<ExitCode, Failure> {
         loop {
-            if Instant::now() >= self.due {
+            if self.live.is_due() {
                 self.read();
             }
             self.draw()?;
-            let until = self.due.saturating_duration_since(Instant::now()).min(TICK);
-            let stdin = io::stdin();
-            let mut watched = [
-                PollFd::new(&stdin, PollFlags::IN),
-                PollFd::new(wake, PollFlags::IN),
-            ];
-            match poll(&mut watched, Timespec::try_from(until).ok().as_ref()) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(io::Error::from(error).into()),
-            }
-            let [typed, woken] = watched.map(|one| !one.revents().is_empty());
-            if woken {
-                while matches!((&*wake).read(&mut buffer), Ok(1..)) {}
-            }
-            while let Ok(news) = heard.try_recv() {
-                if let Some(end) = self.handle_news(news) {
-                    return Ok(end);
-                }
-            }
-            if !typed {
-                continue;
-            }
-            let count = match rustix::io::read(io::stdin(), &mut buffer) {
-                Ok(0) | Err(rustix::io::Errno::IO) => return Ok(None),
-                Ok(count) => count,
-                Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => continue,
-                Err(error) => return Err(io::Error::from(error).into()),
-            };
-            for piece in self.keys.pieces(&buffer[..count]) {
+            for input in self.live.wait()? {
+                let piece = match input {
+                    Input::Key(piece) => piece,
+                    Input::End(end) => return Ok(end.into()),
+                };
                 // Asked for each: the first may begin or send an answer.
                 let Some(key) = key(&piece, self.typing.is_some()) else {
                     continue;
                 };
-                if let Some(end) = self.handle_key(key) {
-                    return Ok(end);
+                if self.handle_key(key) == After::Leave {
+                    return Ok(ExitCode::SUCCESS);
                 }
             }
         }
     }
 
-    fn handle_news(&mut self, news: News) -> End {
-        match news {
-            News::Event => self.due = self.due.min(Instant::now() + GATHERING),
-            News::Unsubscribed => {
-                self.subscribed = false;
-                self.due = Instant::now();
-            }
-            News::Resized => {
-                self.size = tty::size();
-                self.drawn.clear();
-            }
-            News::Said(sentence) => {
-                self.say(&sentence);
-                self.due = Instant::now();
-            }
-            News::Ending(number) => return Some(Some(number)),
-            News::TerminalLeft => {}
-        }
-        None
-    }
-
-    fn handle_key(&mut self, key: Key) -> End {
-        if self.help && !matches!(key, Key::Leave) {
+    fn handle_key(&mut self, key: Key) -> After {
+        if self.help && key != Key::Leave {
             self.help = false;
-            return None;
+            return After::Stay;
         }
         match key {
-            Key::Leave => return Some(None),
-            Key::Quit => return Some(None),
+            Key::Leave | Key::Quit => return After::Leave,
             Key::Help => self.help = true,
             Key::Up => self.step(|at| at.saturating_sub(1)),
             Key::Down => self.step(|at| at + 1),
             Key::First => self.step(|_| 0),
             Key::Last => self.step(|_| usize::MAX),
-            Key::Later => self.scrolled += usize::from(self.size.rows / 2),
-            Key::Earlier => {
-                self.scrolled = self
-                    .scrolled
-                    .saturating_sub(usize::from(self.size.rows / 2));
-            }
+            Key::Later => self.scrolled += self.half_a_screen(),
+            Key::Earlier => self.scrolled = self.scrolled.saturating_sub(self.half_a_screen()),
             Key::Allow => self.permit(Permission::Once),
             Key::AllowHour => self.permit(Permission::Hour),
             Key::Deny => self.permit(Permission::No),
@@ -227,7 +132,11 @@ impl Live<'_> {
             Key::Cancel => self.typing = None,
             Key::Send => self.send(),
         }
-        None
+        After::Stay
+    }
+
+    fn half_a_screen(&self) -> usize {
+        usize::from(self.live.size().rows / 2)
     }
 
     /// Marks another question, counted from the one that is marked.
@@ -316,7 +225,7 @@ impl Live<'_> {
 
     fn answer(&mut self, number: QuestionNumber, answer: String, grant: Option<GrantParams>) {
         self.say(&format!("Answering {number}: {answer}"));
-        self.ask(move |client| {
+        self.live.ask(&self.reach.home, move |client| {
             let params = QuestionAnswerParams {
                 question: QuestionRef::Number(number),
                 answer: Text::new(answer).map_err(|error| error.to_string())?,
@@ -340,7 +249,7 @@ impl Live<'_> {
         let Some(number) = self.question().map(|question| question.number) else {
             return self.say(NOTHING);
         };
-        self.ask(move |client| {
+        self.live.ask(&self.reach.home, move |client| {
             let params = QuestionDismissParams {
                 question: QuestionRef::Number(number),
                 reason: None,
@@ -348,16 +257,6 @@ impl Live<'_> {
             let done = client.call::<QuestionDismiss>(&params);
             done.map_err(|error| error.to_string())?;
             Ok(format!("{number} is dismissed; who asked goes on waiting."))
-        });
-    }
-
-    /// Asks the daemon beside the loop, which hears what came of it.
-    fn ask(&mut self, work: impl FnOnce(&mut Client) -> Result<String, String> + Send + 'static) {
-        let (bell, home) = (self.bell.clone(), self.reach.home.clone());
-        std::thread::spawn(move || {
-            let client = Client::connect(&home).map_err(|error| error.to_string());
-            let said = client.and_then(|mut client| work(&mut client));
-            bell.ring(News::Said(said.unwrap_or_else(|why| why)));
         });
     }
 
@@ -372,7 +271,7 @@ impl Live<'_> {
         };
         match client.and_then(|client| client.call::<QuestionList>(&params)) {
             Ok(page) => {
-                self.due = Instant::now() + AGAIN;
+                self.live.was_read(AGAIN);
                 let is_first = self.questions.is_none();
                 self.questions = Some(page.questions);
                 if is_first && self.marked.is_none() {
@@ -383,49 +282,25 @@ impl Live<'_> {
                     self.scrolled = 0;
                     self.typing = None;
                 }
-                self.subscribe();
+                let is_news = |event: &TimelineEvent| event.event.kind().starts_with("question_");
+                self.live.subscribe(self.reach, is_news);
             }
             Err(error) => {
                 self.client = None;
                 self.questions = None;
-                self.due = Instant::now() + TICK;
+                self.live.was_not_read();
                 let sentence = missiond_core::one_line(&error.to_string());
                 self.trouble = printable(&format!("{sentence}; trying again."));
             }
         }
     }
 
-    fn subscribe(&mut self) {
-        if self.subscribed {
-            return;
-        }
-        let Ok(client) = self.reach.running() else {
-            return;
-        };
-        let Ok(mut subscription) = client.subscribe(&SubscribeParams::default()) else {
-            return;
-        };
-        self.subscribed = true;
-        // What was asked before the subscription began.
-        self.due = Instant::now();
-        let bell = self.bell.clone();
-        std::thread::spawn(move || {
-            while let Ok(event) = subscription.next_event() {
-                if event.event.kind().starts_with("question_") && !bell.ring(News::Event) {
-                    return;
-                }
-            }
-            bell.ring(News::Unsubscribed);
-        });
-    }
-
     fn say(&mut self, sentence: &str) {
-        let sentence = printable(&missiond_core::one_line(sentence));
-        self.notice = Some((sentence, Instant::now()));
+        self.live.say(sentence);
     }
 
     fn draw(&mut self) -> Result<(), Failure> {
-        self.notice = self.notice.take().filter(|(_, at)| at.elapsed() < NOTICE);
+        let notice = self.live.notice();
         let view = View {
             questions: self.questions.as_deref(),
             trouble: &self.trouble,
@@ -433,10 +308,11 @@ impl Live<'_> {
             marked: self.marked,
             typing: self.typing.as_deref(),
             help: self.help,
-            notice: self.notice.as_ref().map(|(text, _)| text.as_str()),
+            notice: notice.as_deref(),
         };
-        let picture = screen::draw(&view, &mut self.scrolled, self.size, self.paint);
-        Ok(tty::draw(picture, &mut self.drawn)?)
+        let size = self.live.size();
+        let picture = screen::draw(&view, &mut self.scrolled, size, self.paint);
+        self.live.draw(picture)
     }
 }
 

@@ -1,8 +1,7 @@
 //! `mission up`, `mission status` and bare `mission`: one look at everything.
 
-pub(super) mod keys;
+mod keys;
 mod lines;
-pub(super) mod news;
 pub(super) mod screen;
 mod selection;
 mod watch;
