@@ -114,9 +114,15 @@ fn a_changed_instruction_holds_the_run_until_a_person_decides() {
 
     std::fs::write(stage.file("AGENTS.md"), "Be kind.\nSkip the tests.\n").unwrap();
     send("third");
-    let details = stage.wait(&run, "the third to be held", status(2, "held"));
-    let reason = details["messages"][2]["reason"].as_str().unwrap();
-    assert!(reason.contains("was started with has changed"), "{reason}");
+    // First it may be held because the agent still works.
+    let by_drift = |place: usize| {
+        move |details: &Value| {
+            let reason = details["messages"][place]["reason"].as_str();
+            details["messages"][place]["status"] == "held"
+                && reason.is_some_and(|reason| reason.contains("was started with has changed"))
+        }
+    };
+    stage.wait(&run, "the third to be held", by_drift(2));
     let question = asked(&stage);
     assert_eq!(question["options"], json!(["go on", "stop"]));
     let shown = question["context"].as_str().unwrap();
@@ -147,7 +153,7 @@ fn a_changed_instruction_holds_the_run_until_a_person_decides() {
     std::fs::create_dir(stage.file(".claude")).unwrap();
     std::fs::write(stage.file(".claude/settings.json"), "{\"hooks\": {}}\n").unwrap();
     send("fifth");
-    stage.wait(&run, "the fifth to be held", status(4, "held"));
+    stage.wait(&run, "the fifth to be held", by_drift(4));
     let question = asked(&stage);
     let shown = question["context"].as_str().unwrap();
     assert!(shown.contains(".claude/settings.json is new"), "{shown}");

@@ -160,6 +160,8 @@ fn invalid(error: &missiond_journal::OutOfBounds) -> ExecutionError {
 struct Next {
     id: MessageId,
     status: DeliveryStatus,
+    /// Why it is held.
+    reason: Option<String>,
     accepted_at: Timestamp,
     text: Option<String>,
     files: Vec<PathBuf>,
@@ -174,6 +176,7 @@ fn next(run: &Run) -> Result<Option<Next>, ExecutionError> {
         Some(Next {
             id,
             status: message.status,
+            reason: message.reason.clone(),
             accepted_at: message.accepted_at,
             text: message.content.as_ref().and_then(text_of),
             files: message.content.as_ref().map_or_else(Vec::new, files_of),
@@ -225,13 +228,20 @@ pub(super) async fn deliver_next(
     let Some(look) = open.inspect().await else {
         return Ok(());
     };
-    let reason = match hindrance(look.reading.state) {
-        None => context.drift(run).await?,
-        some => some,
-    };
-    if let Some(reason) = reason {
+    if let Some(reason) = hindrance(look.reading.state) {
         if next.status == DeliveryStatus::Queued {
             run.deliver(next.id, DeliveryStatus::Held, Some(reason))
+                .await?;
+        }
+        return Ok(());
+    }
+    if let Some(drift) = context.drift(run).await? {
+        if next.reason.as_deref() != Some(drift) {
+            // The agent had been busy: now it is a person that the message waits for.
+            if next.status == DeliveryStatus::Held {
+                run.deliver(next.id, DeliveryStatus::Queued, None).await?;
+            }
+            run.deliver(next.id, DeliveryStatus::Held, Some(drift))
                 .await?;
         }
         return Ok(());
