@@ -7,7 +7,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use serde_json::{Value, json};
 
 use super::client::Http;
-use crate::conformance::judge;
+use crate::conformance::judge_by_one;
 use crate::harness::TestHome;
 use crate::mcp_servers::installed;
 
@@ -201,7 +201,7 @@ fn the_conformance_suite_finds_no_fault_with_the_daemon() {
         ),
     ] {
         for scenario in scenarios {
-            judge(&folder, &url, version, scenario);
+            judge_by_one(&folder, &url, version, scenario);
         }
     }
 }
