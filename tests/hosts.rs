@@ -179,6 +179,19 @@ fn a_stranger_at_the_socket_does_not_take_the_daemons_place() {
         let _ = stranger.stream.write_all(garbage);
         assert_eq!(stranger.next(), None, "it is shown the door");
     }
+    // Nor one that speaks as the daemon does.
+    let mut stranger = Wire::connect(&socket);
+    let hello = [&[9, 0, 0, 0, b'h'][..], &[0; 8]].concat();
+    let _ = stranger.stream.write_all(&hello);
+    assert_eq!(stranger.next(), None, "it is not the daemon");
+    wait_for("the refusals to be on record", || {
+        let refused = home
+            .events()
+            .into_iter()
+            .map(|event| event["event"].clone());
+        let mut refused = refused.filter(|event| event["type"] == "authority_refused");
+        refused.any(|event| event["attempts"].as_u64() >= Some(4))
+    });
     // More than there are places; they say nothing at all.
     let silent: Vec<_> = (0..20).map(|_| UnixStream::connect(&socket)).collect();
     let before = screen(&home, "counted")["offset"].as_u64().unwrap();
@@ -193,6 +206,26 @@ fn a_stranger_at_the_socket_does_not_take_the_daemons_place() {
 }
 
 #[test]
+fn what_makes_no_sense_is_not_listened_to_and_the_daemon_comes_back() {
+    let home = TestHome::started();
+    let slot = spawn(&home, "plain", "echo ready; sleep 1000");
+    wait_for_text(&home, "plain", "ready");
+    let socket = socket_of(&home, &slot);
+    home.kill();
+    for garbage in [
+        &b"GET / HTTP/1.1\r\n\r\n"[..],
+        &[0xff; 4096],
+        b"\x01\0\0\0k",
+    ] {
+        let mut stranger = Wire::connect(&socket);
+        let _ = stranger.stream.write_all(garbage);
+        assert_eq!(stranger.next(), None, "it is shown the door");
+    }
+    home.start();
+    wait_for_text(&home, "plain", "ready");
+}
+
+#[test]
 fn of_two_daemons_the_newest_is_served_and_both_see_each_byte_in_its_place() {
     let home = TestHome::started();
     let slot = spawn(
@@ -201,11 +234,19 @@ fn of_two_daemons_the_newest_is_served_and_both_see_each_byte_in_its_place() {
         "i=0; while :; do i=$((i+1)); echo $i; sleep 0.02; done",
     );
     wait_for_text(&home, "shared", "5");
-    let mut second = Wire::hello(&socket_of(&home, &slot), 0);
-    let (first, bytes) = second.output_until(4);
+    let socket = socket_of(&home, &slot);
+    // As long as no daemon is there, whoever is in no slot may be the next one.
+    home.kill();
+    let mut older = Wire::hello(&socket, 0);
+    let (first, bytes) = older.output_until(4);
     assert_eq!((first, &bytes[..4]), (0, &b"1\r\n2"[..]));
+    let mut newer = Wire::hello(&socket, 0);
+    let (first, bytes) = newer.output_until(4);
+    assert_eq!((first, &bytes[..4]), (0, &b"1\r\n2"[..]));
+    while older.next().is_some() {}
     // The daemon of this home comes back, and it is the newest then.
-    while second.next().is_some() {}
+    home.start();
+    while newer.next().is_some() {}
     let before = screen(&home, "shared")["offset"].as_u64().unwrap();
     wait_for("the program to be read on", || {
         screen(&home, "shared")["offset"].as_u64().unwrap() > before
@@ -256,6 +297,7 @@ fn a_process_of_another_user_is_refused() {
             .uid(uid);
         command.status().unwrap().code()
     };
+    home.kill();
     assert_eq!(ask(65534), Some(40), "it gets nothing");
     assert_eq!(ask(0), Some(41), "the own user is served");
 }

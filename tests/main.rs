@@ -6,6 +6,7 @@ mod acp;
 mod anomalies;
 mod attach;
 #[cfg(target_os = "linux")]
+mod attack_hosts;
 mod attack_ways;
 #[cfg(target_os = "linux")]
 mod attacks;

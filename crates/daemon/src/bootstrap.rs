@@ -39,6 +39,7 @@ use missiond_operations::state::{Daemon, DaemonState, VERSION};
 use missiond_operations::toolhub::{self, Toolhub};
 use missiond_operations::{known_secrets, operations, sampler};
 use missiond_os::files::{ClosedTo, use_own_dir};
+use missiond_pty::host::slot_around;
 use missiond_runtime::{Component, OnPanic, Shutdown, Stage, Supervisor};
 use missiond_server::commander::Changes;
 use missiond_server::http::{HttpError, HttpServer};
@@ -95,6 +96,11 @@ pub enum StartError {
     Audit(io::Error),
     #[error("cannot listen to signals: {0}")]
     Signals(io::Error),
+    #[error(
+        "this is the slot {0}, and what a program of a slot starts is not let to the terminals of \
+         slots: start the daemon outside every slot"
+    )]
+    InSlot(String),
 }
 
 impl StartError {
@@ -123,6 +129,7 @@ impl StartError {
             Self::Slots(error) => error.code(),
             Self::Executions(error) => error.code(),
             Self::Component(error) => error.code,
+            Self::InSlot(_) => ErrorCode::Forbidden,
             Self::Toolhub(_) | Self::Ipc(_) | Self::Signals(_) => ErrorCode::Internal,
         }
     }
@@ -160,6 +167,9 @@ pub struct Ready {
 /// Runs a daemon for this home until it is asked to stop. `ready` is called
 /// once it answers.
 pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartError> {
+    if let Some(around) = slot_around(&home.slots_dir()) {
+        return Err(StartError::InSlot(around.name));
+    }
     let instance = Instance::acquire(&home)?;
     let config = Config::load(&home.config_file());
     // A file that cannot be used says nothing of the log either.
@@ -735,6 +745,10 @@ impl Engines {
 async fn engines(daemon: &Daemon) -> Result<Engines, StartError> {
     let operations = operations(Arc::clone(daemon));
     let (config, supervisor) = (daemon.config(), &daemon.supervisor);
+    if let Some(told) = daemon.slots.turned_away() {
+        let recorded = Arc::clone(&operations).record_turned_away(told);
+        supervisor.spawn("refusals at terminals", None, OnPanic::Report, recorded);
+    }
     let changes = Arc::new(Changes::default());
     let (told, timeline, shutdown) = (
         Arc::clone(&changes),

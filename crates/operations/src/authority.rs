@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use missiond_api::{ApiError, Decision, OperationSpec, Own, Refusal};
 use missiond_audit::Entry;
 use missiond_core::{BoardTaskId, ErrorCode, Event, ExecutionId, Principal, SlotId, TraceContext};
+use missiond_slots::{Tried, TurnedAway};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
@@ -20,6 +21,8 @@ use crate::state::Daemon;
 
 /// Callers of whom refusals are counted; beyond it all are forgotten.
 const COUNTED: usize = 4096;
+/// As what the records name the way to a slot's terminal, which is no operation.
+const TERMINAL: &str = "terminal of a slot";
 /// So many refusals of one caller are each told; of more, every one whose number is a
 /// power of two, so that whoever goes on cannot fill the timeline.
 const TOLD_EACH: u64 = 8;
@@ -66,13 +69,14 @@ impl Started {
 pub(crate) struct Refusals(Mutex<HashMap<Principal, u64>>);
 
 impl Refusals {
-    fn count(&self, principal: Principal) -> u64 {
+    /// How often with these so many.
+    fn count(&self, principal: Principal, attempts: u64) -> u64 {
         let mut counts = self.0.lock();
         if counts.len() >= COUNTED {
             counts.clear();
         }
         let count = counts.entry(principal).or_default();
-        *count += 1;
+        *count += attempts;
         *count
     }
 
@@ -86,11 +90,26 @@ impl Refusals {
         refusal: Refusal,
     ) -> ApiError {
         let sentence = refusal.sentence(operation, &principal);
-        let attempts = self.count(principal);
+        let params = params.map_or("{}", RawValue::get);
+        self.record(daemon, operation, principal, params, 1, &sentence)
+            .await;
+        ApiError::new(ErrorCode::Forbidden, sentence)
+    }
+
+    /// Tells of so many refusals at once.
+    async fn record(
+        &self,
+        daemon: &Daemon,
+        operation: &str,
+        principal: Principal,
+        exact: &str,
+        refused: u64,
+        sentence: &str,
+    ) {
+        let attempts = self.count(principal, refused);
         tracing::warn!(operation, %principal, attempts, "operation refused");
-        if attempts <= TOLD_EACH || attempts.is_power_of_two() {
-            let params = params.map_or("{}", RawValue::get);
-            let entry = Entry::refused(&principal, operation, params, attempts);
+        if attempts <= TOLD_EACH.max(refused) || attempts.is_power_of_two() {
+            let entry = Entry::refused(&principal, operation, exact, attempts);
             // Refused it is, whether or not that can be put on record.
             if let Err(error) = daemon.audit.record(entry).await {
                 tracing::error!(%error, "refusal not on record");
@@ -99,12 +118,43 @@ impl Refusals {
                 principal: principal.to_string(),
                 slot: principal.slot(),
                 operation: operation.to_owned(),
-                reason: sentence.clone(),
+                reason: sentence.to_owned(),
                 attempts,
             };
             daemon.timeline.record_soon(refused, TraceContext::root());
         }
-        ApiError::new(ErrorCode::Forbidden, sentence)
+    }
+
+    /// Tells of who tried to pass for the daemon or for a host at a slot's terminal.
+    pub(crate) async fn turned_away(&self, daemon: &Daemon, turned_away: &TurnedAway) {
+        let TurnedAway {
+            tried,
+            at,
+            name,
+            from,
+            who,
+        } = turned_away;
+        let principal = match *from {
+            Some(slot) => Principal::Agent {
+                slot,
+                execution: daemon.executions.in_slot(slot).map(|(run, _)| run),
+            },
+            None => Principal::Untold,
+        };
+        let (program, pid) = (&who.program, who.pid);
+        let sentence = match tried {
+            Tried::Speaking => format!(
+                "only the daemon speaks to the terminal of slot {name}: `{program}` (process \
+                 {pid}) was turned away"
+            ),
+            Tried::Posing => format!(
+                "`{program}` (process {pid}) stood where the terminal of slot {name} should be, \
+                 and was not spoken to"
+            ),
+        };
+        let exact = format!("{tried:?} {at} {pid} {program}");
+        self.record(daemon, TERMINAL, principal, &exact, who.attempts, &sentence)
+            .await;
     }
 }
 

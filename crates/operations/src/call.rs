@@ -12,6 +12,7 @@ use futures::future::BoxFuture;
 use missiond_api::{ApiError, CATALOGUE, Operation, OperationSpec};
 use missiond_audit::{AuditError, AuditedCall};
 use missiond_core::{ErrorCode, Event, KINDS, Principal, TraceContext, kind_spec, nearest_name};
+use missiond_slots::TurnedAway;
 use missiond_store::StoreError;
 use missiond_timeline::TimelineError;
 use missiond_timeline::metrics::Outcome;
@@ -21,6 +22,7 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::mpsc;
 
 /// A client as the log names it: the way it came in, the number of its connection or of
 /// its access, and what it calls itself. Nothing of it is secret, and nothing decides by it.
@@ -173,6 +175,13 @@ impl Operations {
         params: Option<&RawValue>,
     ) -> Result<(), ApiError> {
         self.check(&O::SPEC, principal, params).await
+    }
+
+    /// Puts on record who is turned away at the terminals of slots, as long as there are any.
+    pub async fn record_turned_away(self: Arc<Self>, mut told: mpsc::Receiver<TurnedAway>) {
+        while let Some(turned_away) = told.recv().await {
+            self.refusals.turned_away(&self.daemon, &turned_away).await;
+        }
     }
 
     /// Refuses what a token has no scope for, where a model speaks that came in by it.

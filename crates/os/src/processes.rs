@@ -241,26 +241,26 @@ pub fn is_same_process(pid: u32, start: Option<u64>) -> bool {
     }
 }
 
-/// Whether a process holds the lock on a file (`flock`); no where the system does not tell.
+/// The processes that hold the lock on a file (`flock`); none where the system does not
+/// tell. Files of two file systems may have one number, so there may be one too many.
 #[must_use]
-pub fn holds_lock(pid: u32, file: &std::path::Path) -> bool {
+pub fn lock_holders(file: &std::path::Path) -> Vec<u32> {
     use std::os::unix::fs::MetadataExt;
     let Ok(found) = std::fs::metadata(file) else {
-        return false;
+        return Vec::new();
     };
     let Ok(locks) = std::fs::read_to_string("/proc/locks") else {
-        return false;
+        return Vec::new();
     };
-    // `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`
-    locks.lines().any(|line| {
+    // `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`; who waits for one has `->` before it.
+    let holder = |line: &str| {
         let mut words = line.split_ascii_whitespace().skip(1);
         let is_lock = words.next() == Some("FLOCK");
-        let holder = words.nth(2).and_then(|word| word.parse().ok());
-        let inode = words
-            .next()
-            .and_then(|word| word.rsplit(':').next()?.parse().ok());
-        is_lock && holder == Some(pid) && inode == Some(found.ino())
-    })
+        let holder = words.nth(2)?.parse().ok()?;
+        let inode: u64 = words.next()?.rsplit(':').next()?.parse().ok()?;
+        (is_lock && inode == found.ino()).then_some(holder)
+    };
+    locks.lines().filter_map(holder).collect()
 }
 
 /// How much memory of this process is in RAM; nothing where the system does not tell.

@@ -63,10 +63,15 @@ impl Hosts {
         records.find(is_above).map(|record| record.slot)
     }
 
-    fn hosted_by(&self, process: &Process) -> Option<SlotId> {
-        let host = self.by_pid.get(&process.pid)?;
-        let is_it = host.start.is_none_or(|start| start == process.start_ticks);
+    /// The slot of a host by its number and start.
+    pub(crate) fn slot_of(&self, pid: u32, start: u64) -> Option<SlotId> {
+        let host = self.by_pid.get(&pid)?;
+        let is_it = host.start.is_none_or(|known| known == start);
         is_it.then_some(host.slot)
+    }
+
+    fn hosted_by(&self, process: &Process) -> Option<SlotId> {
+        self.slot_of(process.pid, process.start_ticks)
     }
 }
 

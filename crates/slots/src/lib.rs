@@ -20,6 +20,7 @@ mod live;
 mod manifests;
 mod rebuild;
 mod retention;
+mod strangers;
 mod typing;
 mod viewers;
 
@@ -62,6 +63,7 @@ pub use foreground::{
 pub use live::{CommandError, HandoffError, Listener, NextProgram, SlotCommand, SlotView};
 use manifests::Manifests;
 pub use manifests::Refreshed;
+pub use strangers::{Tried, TurnedAway};
 pub use typing::{Answer, Attachment, InputError, Message, Picture};
 pub use viewers::{ToViewer, ViewerId, Viewing};
 
@@ -155,6 +157,7 @@ struct Context {
     anomalies: AnomaliesConfig,
     config: watch::Receiver<Arc<Config>>,
     crashes: Mutex<crashes::Crashes>,
+    turned_away: mpsc::Sender<TurnedAway>,
 }
 
 /// The way to an open slot.
@@ -188,6 +191,7 @@ pub struct Slots {
     /// The person's own session. Held while a report of it is stored and told, so
     /// that rows and events are in the order of the reports.
     foreground: tokio::sync::Mutex<Option<Foreground>>,
+    turned_away: Mutex<Option<mpsc::Receiver<TurnedAway>>>,
 }
 
 impl Slots {
@@ -212,6 +216,7 @@ impl Slots {
             private_dir(&folder)?;
         }
         let manifests = Manifests::new(home.manifests_dir());
+        let (turned_away, told) = mpsc::channel(strangers::WAITING);
         let context = Arc::new(Context {
             home: home.clone(),
             daemon,
@@ -228,11 +233,13 @@ impl Slots {
             anomalies,
             config,
             crashes: Mutex::default(),
+            turned_away,
         });
         Ok(Self {
             context,
             tasks: Tasks::new(supervisor),
             foreground: tokio::sync::Mutex::default(),
+            turned_away: Mutex::new(Some(told)),
         })
     }
 
@@ -249,6 +256,12 @@ impl Slots {
             watch_manifests(Arc::clone(&watched))
         });
         let records = HostFiles::records(&context.home.slots_dir()).map_err(SlotsError::Records)?;
+        let (records, posing): (Vec<_>, Vec<_>) =
+            records.into_iter().partition(HostRecord::is_credible);
+        // Before any of them speaks: they tell of each other's programs.
+        for record in &records {
+            context.hosts.lock().add(record);
+        }
         for record in &records {
             let id = record.slot;
             let known = context
@@ -262,6 +275,11 @@ impl Slots {
             };
             tracing::info!(slot = %slot.id, name = slot.name, host = record.host_pid, "slot recovered");
             self.follow(slot, record.clone(), live::Beginning::Found);
+        }
+        // Somebody in a slot has written them.
+        for record in &posing {
+            context.report_impostor(record.slot, &record.name, record.host_pid);
+            HostFiles::new(&context.home.slots_dir(), record.slot).remove();
         }
         let open = context
             .db
@@ -723,7 +741,7 @@ fn drawn(path: &Path) -> Result<JoinedCast, CastError> {
 async fn abandon(record: &HostRecord, run_dir: &Path) {
     let files = HostFiles::new(run_dir, record.slot);
     let ended = tokio::time::timeout(ABANDON_LIMIT, async {
-        let mut host = HostConnection::connect(&files.socket, 0, record.generation).await?;
+        let mut host = HostConnection::connect(record, &files.socket, 0).await?;
         host.send(&ToHost::Kill { grace_ms: 0 }).await?;
         while let Some(frame) = host.next().await? {
             if matches!(frame, FromHost::Exited(_)) {

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_core::{Event, PtyState, Slot, TraceContext};
+use missiond_os::processes::{Signal, signal_each};
 use missiond_pty::host::{
     ExitStatus, FromHost, HostConnection, HostError, HostFiles, HostRecord, MAX_INPUT, Recording,
     ToHost,
@@ -224,8 +225,7 @@ enum DisconnectReason {
 impl Live {
     async fn run(&mut self) {
         loop {
-            let generation = self.record.generation;
-            match HostConnection::connect(&self.files.socket, self.offset, generation).await {
+            match HostConnection::connect(&self.record, &self.files.socket, self.offset).await {
                 Ok(mut host) => match self.follow_host(&mut host).await {
                     Ok(DisconnectReason::Exited(status))
                         if self.is_followed(&mut host, status).await => {}
@@ -245,6 +245,10 @@ impl Live {
                 },
                 Err(_) if !self.record.is_alive() => {
                     self.host_gone().await;
+                    return;
+                }
+                Err(HostError::Impostor(pid)) => {
+                    self.displaced(pid).await;
                     return;
                 }
                 Err(error) => {
@@ -271,6 +275,19 @@ impl Live {
                     .await;
             }
         }
+        self.files.remove();
+    }
+
+    /// Another process listens in the host's place, and nothing leads to the host any more:
+    /// it is told to end its program, which nobody could look after.
+    async fn displaced(&mut self, pid: u32) {
+        self.context
+            .report_impostor(self.slot.id, &self.slot.name, pid);
+        if self.record.is_alive() {
+            signal_each(&[self.record.host_pid], Signal::TERM);
+        }
+        let reason = "another process stood in the place of its terminal host";
+        self.ended(reason, ExitStatus::UNSEEN).await;
         self.files.remove();
     }
 
@@ -301,6 +318,10 @@ impl Live {
                         }
                     }
                     Some(FromHost::Errors(bytes)) => self.show_errors(&bytes),
+                    Some(FromHost::TurnedAway(who)) => {
+                        self.context
+                            .report_stranger(self.slot.id, &self.slot.name, who);
+                    }
                     Some(FromHost::Output { offset, bytes }) => {
                         let unattended = self.attended_from.saturating_sub(offset);
                         let unattended = usize::try_from(unattended).unwrap_or(usize::MAX);

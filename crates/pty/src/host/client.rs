@@ -35,6 +35,8 @@ pub enum HostError {
     Io(#[from] io::Error),
     #[error("the terminal host spoke nonsense: {0}")]
     Frame(#[from] BadFrame),
+    #[error("process {0} listens where the terminal host should, and is not spoken to")]
+    Impostor(u32),
 }
 
 /// Starts a host with `executable pty-host` and returns when its program runs.
@@ -89,14 +91,16 @@ pub struct HostConnection {
 }
 
 impl HostConnection {
-    /// Connects and asks for the output from this byte on, of the program with this
-    /// number.
+    /// Connects to the host on record, and to no other, and asks for the output of its
+    /// program from this byte on.
     pub async fn connect(
+        record: &HostRecord,
         socket: &Path,
         resume_from: u64,
-        generation: u32,
     ) -> Result<Self, HostError> {
-        let (reader, writer) = UnixStream::connect(socket).await?.into_split();
+        let stream = UnixStream::connect(socket).await?;
+        record.listens_at(&stream).map_err(HostError::Impostor)?;
+        let (reader, writer) = stream.into_split();
         let mut connection = Self {
             reader,
             writer,
@@ -104,7 +108,7 @@ impl HostConnection {
         };
         let hello = ToHost::Hello {
             resume_from,
-            generation,
+            generation: record.generation,
         };
         connection.send(&hello).await?;
         Ok(connection)

@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::backlog::Backlog;
 use super::frame::{Frame, FromHost, MAX_OUTPUT, ToHost};
-use super::peer::Door;
+use super::peer::{Door, Stranger};
 use super::process::ExitStatus;
 use super::segments::{RecordedEvent, Recording, RecordingReader};
 
@@ -61,13 +61,12 @@ impl DaemonAcceptor {
         (acceptor, received)
     }
 
-    pub(super) fn accept(&self, stream: UnixStream) {
+    /// Listens to whoever may speak here; gives back who may not.
+    pub(super) fn accept(&self, stream: UnixStream) -> Result<(), Stranger> {
+        self.door.admit(&stream)?;
         let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
-            return;
+            return Ok(());
         };
-        if !self.door.admits(&stream) {
-            return;
-        }
         let accepted = self.accepted.clone();
         tokio::spawn(async move {
             let (reader, writer) = stream.into_split();
@@ -88,6 +87,7 @@ impl DaemonAcceptor {
                 let _ = accepted.send(hello).await;
             }
         });
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@
 
 use missiond_semantic::Size;
 
+use super::peer::Stranger;
 use super::process::{ExitStatus, Handoff};
 
 /// Input in one frame; longer input takes several.
@@ -60,6 +61,8 @@ pub enum FromHost {
     LinesTaken(u64),
     /// What the program says beside its protocol.
     Errors(Vec<u8>),
+    /// Somebody else has tried to speak to the host.
+    TurnedAway(Stranger),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -182,6 +185,7 @@ impl Frame for FromHost {
             Self::TerminalOpened => (b't', vec![1]),
             Self::LinesTaken(count) => (b'l', count.to_le_bytes().to_vec()),
             Self::Errors(bytes) => (b'w', bytes.clone()),
+            Self::TurnedAway(who) => (b'd', serde_json::to_vec(who).unwrap_or_default()),
         }
     }
 
@@ -206,6 +210,7 @@ impl Frame for FromHost {
             b't' if content == [1] => Self::TerminalOpened,
             b'l' => Self::LinesTaken(u64::from_le_bytes(content.try_into().ok()?)),
             b'w' => Self::Errors(content.to_vec()),
+            b'd' => Self::TurnedAway(serde_json::from_slice(content).ok()?),
             _ => return None,
         })
     }
@@ -259,6 +264,14 @@ mod tests {
             Just(FromHost::Resumed),
             Just(FromHost::TerminalClosed),
             Just(FromHost::TerminalOpened),
+            (any::<u32>(), ".{0,40}", any::<Option<(u32, u64)>>()).prop_map(
+                |(pid, program, host)| FromHost::TurnedAway(Stranger {
+                    pid,
+                    program,
+                    host,
+                    attempts: 2,
+                })
+            ),
         ]
     }
 

@@ -24,7 +24,7 @@ use super::channel::{Channel, IncomingLines, InputEnd, OutputEnd, read_errors};
 use super::connection::{AcceptedDaemon, DaemonAcceptor, Outgoing};
 use super::fence::Fence;
 use super::frame::{FromHost, ToHost};
-use super::peer::Door;
+use super::peer::{Door, Stranger};
 use super::process::{ExitStatus, HostFiles, HostRecord, LaunchSpec};
 use super::recording::Recorder;
 use super::start::Started;
@@ -52,6 +52,10 @@ const MAX_UNREAD_INPUT: usize = 1 << 20;
 const MAX_UNREAD_LINES: usize = 20 << 20;
 /// A recording that cannot be written holds up an end for this long at most.
 const UNRECORDED: Duration = Duration::from_secs(10);
+/// Of whom a daemon has not been told yet, at most.
+const MAX_TURNED_AWAY: usize = 8;
+/// Whoever comes again and again is told of as often.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 /// What a request to end may ask for.
 const MAX_GRACE: Duration = Duration::from_secs(600);
 
@@ -108,6 +112,9 @@ pub(super) struct Host {
     accepted: mpsc::Receiver<AcceptedDaemon>,
     incoming: Option<mpsc::Receiver<ToHost>>,
     outgoing: Option<Outgoing>,
+    /// Who was turned away, for the next daemon that listens.
+    turned_away: Vec<Stranger>,
+    tell_at: Instant,
     /// Answers the program while no daemon does.
     unattended: Option<Unattended>,
     /// Why the recording cannot be written, as long as it cannot.
@@ -179,6 +186,8 @@ impl Host {
             accepted,
             incoming: None,
             outgoing: None,
+            turned_away: Vec::new(),
+            tell_at: now,
             unattended: None,
             stalled: None,
             status: None,
@@ -294,7 +303,11 @@ impl Host {
                 self.input.drain(..count);
             }
             HostEvent::InputWritten(Err(_)) => self.input.clear(),
-            HostEvent::Connected(Ok(stream)) => self.acceptor.accept(stream),
+            HostEvent::Connected(Ok(stream)) => {
+                if let Err(stranger) = self.acceptor.accept(stream) {
+                    self.turn_away(stranger);
+                }
+            }
             HostEvent::Connected(Err(_)) => {}
             HostEvent::DaemonAccepted(accepted) => self.serve_daemon(accepted),
             HostEvent::Frame(Some(frame)) => self.handle_frame(frame),
@@ -349,6 +362,29 @@ impl Host {
         if self.closed_terminal.is_some() {
             self.queue_frame(&FromHost::TerminalClosed);
         }
+    }
+
+    /// Keeps for the record who was turned away: those of one slot together, and no more
+    /// than a few.
+    fn turn_away(&mut self, stranger: Stranger) {
+        let mut known = self.turned_away.iter_mut();
+        if let Some(known) = known.find(|known| known.host == stranger.host) {
+            known.attempts += stranger.attempts;
+        } else if self.turned_away.len() < MAX_TURNED_AWAY {
+            self.turned_away.push(stranger);
+        }
+    }
+
+    fn tell_of_strangers(&mut self, now: Instant) {
+        if now < self.tell_at || self.turned_away.is_empty() {
+            return;
+        }
+        if let Some(outgoing) = self.outgoing.as_mut().filter(|one| !one.is_choked()) {
+            for stranger in self.turned_away.drain(..) {
+                outgoing.push(&FromHost::TurnedAway(stranger));
+            }
+        }
+        self.tell_at = now + TELL_EVERY;
     }
 
     fn resume(&mut self, from: u64) {
@@ -495,6 +531,7 @@ impl Host {
     /// Does what has fallen due.
     fn advance(&mut self) {
         let now = Instant::now();
+        self.tell_of_strangers(now);
         if now >= self.next_retry && !self.recorder.is_clear() {
             if let Err(error) = self.recorder.flush() {
                 self.stall(&error);
@@ -567,7 +604,8 @@ impl Host {
         let retry = (!self.recorder.is_clear()).then_some(self.next_retry);
         let sync = self.recorder.is_unsynced().then_some(self.next_sync);
         let reopen = self.closed_terminal.filter(|_| !self.hung_up);
-        [end, retry, sync, reopen].into_iter().flatten().min()
+        let tell = (!self.turned_away.is_empty()).then_some(self.tell_at);
+        [end, retry, sync, reopen, tell].into_iter().flatten().min()
     }
 
     fn queue_due_output(&mut self) {

@@ -6,6 +6,7 @@ use interprocess::local_socket::traits::StreamCommon;
 use missiond_core::Principal;
 use missiond_operations::state::Daemon;
 use missiond_os::lineage::{Lineage, Top, Unknown};
+use missiond_pty::host::host_above;
 
 /// Who has connected. Looked at once, when they come: a process that is an agent's stays
 /// one, and a person's does not become an agent's.
@@ -29,6 +30,10 @@ fn of_lineage(lineage: &Lineage, daemon: &Daemon) -> Principal {
             slot,
             execution: execution.map(|(execution, _)| execution),
         };
+    }
+    // In a slot of another home, or in one whose record was made unreadable.
+    if host_above(lineage).is_some() {
+        return Principal::Untold;
     }
     let own = std::process::id();
     if lineage.processes.iter().any(|process| process.pid == own) {

@@ -201,6 +201,11 @@ impl Live {
                         self.refuse_handoff(why);
                         return false;
                     }
+                    Ok(Some(FromHost::TurnedAway(who))) => {
+                        self.context
+                            .report_stranger(self.slot.id, &self.slot.name, who);
+                        Ok(())
+                    }
                     Ok(Some(_)) => Ok(()),
                     // It has hung up on whoever spoke to the program before.
                     Ok(None) | Err(_) => return true,
@@ -276,7 +281,10 @@ impl Live {
         let Some(manifest) = self.context.manifest(&self.slot.engine) else {
             return false;
         };
-        if record.generation <= self.record.generation {
+        // The next program is the same host's. Another one in the file is not believed.
+        let is_its = record.host_pid == self.record.host_pid
+            && record.host_start_ticks == self.record.host_start_ticks;
+        if !is_its || record.generation <= self.record.generation {
             return false;
         }
         let size = self.session.screen().size;
