@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use missiond_pty::host::{Containment, containment};
+
 use crate::attacks::{inside, quoted, said};
 use crate::harness::{TestHome, binary, wait_for};
 use crate::slots::{screen, spawn, text_of, wait_for_text};
@@ -192,6 +194,60 @@ fn a_socket_and_a_record_of_a_host_that_an_agent_made_are_not_believed() {
     assert!(!names.contains("sibling"), "{names}");
 }
 
+/// Nothing is above it any more that tells where it comes from.
+#[test]
+fn what_has_killed_its_own_host_is_no_person_and_speaks_to_no_terminal() {
+    let home = TestHome::started();
+    spawn(&home, "sibling", "echo ready; cat");
+    wait_for_text(&home, "sibling", "ready");
+    let mission = quoted(&binary().display().to_string());
+    let speaks = line(&home, "speak-to-the-sibling", r#""$0" "$@""#);
+    let left = format!(
+        "while kill -0 $HOST 2>/dev/null && ! grep -q '^State:.Z' /proc/$HOST/status; do sleep 0.05; done\n\
+         sleep 0.5\n\
+         {mission} --no-start call permission_add \
+         '{{\"effect\":\"allow\",\"subject\":{{\"tool\":\"Bash\"}}}}' 2> why; echo \"code $?\" > said\n\
+         {mission} --no-start call slot_list > looked 2>&1\n\
+         {{ {} ; }} >> said\nmv said done\n",
+        speaks.trim_end(),
+    );
+    std::fs::write(home.path().join("left.sh"), left).unwrap();
+    let script = "export HOST=$(awk '/^PPid/ {print $2}' /proc/$PPID/status)\n\
+                  setsid -f sh left.sh > /dev/null 2>&1\nsleep 0.5\nkill -9 $HOST\n";
+    inside(&home, "attacker", script);
+    if let Containment::Cgroup(_) = containment() {
+        eprintln!("with control groups what is left behind ends with the host");
+        return;
+    }
+    let done = home.path().join("done");
+    wait_for("the one that was left behind", || done.exists());
+    let said = std::fs::read_to_string(done).unwrap();
+    assert!(!said.contains("code 0"), "{said}");
+    let why = std::fs::read_to_string(home.path().join("why")).unwrap();
+    assert!(why.contains("is for a person"), "{why}");
+    let spoken: String = said.lines().skip(1).collect();
+    assert_each_passed(&spoken, 1);
+    let looked = std::fs::read_to_string(home.path().join("looked")).unwrap();
+    assert!(looked.contains("sibling"), "it may look: {looked}");
+    assert!(!text_of(&screen(&home, "sibling")).contains(PUSHED));
+    let slots = home.call("slot_list", &json!({}))["slots"].to_string();
+    assert!(!slots.contains("attacker"), "its host is gone: {slots}");
+}
+
+/// What the test before hangs on, where agents are not the root user.
+#[test]
+fn the_mark_of_a_slot_is_not_taken_off_by_a_plain_user() {
+    use std::os::unix::process::CommandExt;
+    let mut shell = std::process::Command::new("bash");
+    let script = "ulimit -x 1000; ulimit -H -x unlimited 2> /dev/null; ulimit -H -x";
+    shell.args(["-c", script]).current_dir("/");
+    if rustix::process::geteuid().is_root() {
+        shell.uid(65534);
+    }
+    let said = shell.output().unwrap();
+    assert_eq!(String::from_utf8(said.stdout).unwrap().trim(), "1000");
+}
+
 /// What is run inside a slot; alone it tries nothing.
 #[test]
 #[ignore = "run by the other tests of this file, inside a slot"]
@@ -202,6 +258,7 @@ fn from_inside() {
     let hosts = PathBuf::from(std::env::var_os("ATTACK_HOSTS").unwrap());
     match attack.as_str() {
         "speak" => speak_to_each(&hosts, 2),
+        "speak-to-the-sibling" => speak_to_each(&hosts, 1),
         "hold-the-lock" => {
             let lock = hosts.with_file_name("daemon.lock");
             let lock = std::fs::File::options()

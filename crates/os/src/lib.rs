@@ -14,6 +14,7 @@ pub mod hex;
 mod home_path;
 mod host;
 pub mod lineage;
+pub mod mark;
 pub mod processes;
 pub mod programs;
 

@@ -9,6 +9,7 @@
 
 use std::fs;
 
+use crate::mark;
 use crate::processes::{Process, process_exists};
 
 /// Readings that may come to nothing because somebody on the way ended.
@@ -24,6 +25,9 @@ pub struct Lineage {
     pub top: Top,
     /// The control group of the process, as the kernel names it; only version 2 has one.
     pub group: Option<String>,
+    /// The process carries the mark of what a slot started, see [`mark`](crate::mark); also
+    /// where nothing above it tells so any more.
+    pub is_marked: bool,
 }
 
 /// How far up a reading came.
@@ -63,6 +67,7 @@ impl Lineage {
                 continue;
             };
             let group = group_of(pid);
+            let is_marked = mark::is_on(pid);
             let again = Process::read(pid).filter(Process::is_living);
             if again.is_none_or(|again| again.start_ticks != first.start_ticks)
                 || handle.has_ended()
@@ -73,6 +78,7 @@ impl Lineage {
                 processes,
                 top,
                 group,
+                is_marked,
             });
         }
         Err(Unknown::Restless)

@@ -211,7 +211,7 @@ fn containment() -> Finding {
 /// Whether this machine lets the daemon tell a person from an agent, and what an agent
 /// could still do to look like one.
 fn callers() -> Finding {
-    use missiond_os::lineage;
+    use missiond_os::{lineage, mark};
     if !lineage::has_table() {
         return Finding {
             check: "who asks",
@@ -227,6 +227,18 @@ fn callers() -> Finding {
         weak.push(
             "processes of other users are hidden: a caller without a terminal below one of them \
              counts as nobody",
+        );
+    }
+    if mark::own_is_set() {
+        weak.push(
+            "a limit on file locks is set here (`ulimit -x`), by which missiond knows what a slot \
+             has left behind: what is started under it counts as nobody to a daemon that is not",
+        );
+    }
+    if rustix::process::geteuid().is_root() {
+        weak.push(
+            "agents run as the root user, and one that kills the host of its slot could take off \
+             the mark by which it is still known",
         );
     }
     if lineage::tracing_limit() == Some(0) {

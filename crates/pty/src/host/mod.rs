@@ -29,7 +29,7 @@ pub use client::{HostConnection, HostError, LaunchError, launch};
 pub use frame::{BadFrame, Frame, FromHost, MAX_INPUT, ToHost, fits};
 pub use joined::JoinedCast;
 pub use lines::{LineDirection, LineTail, ProgramLine};
-pub use peer::{Stranger, host_above, slot_around};
+pub use peer::{Stranger, is_of_a_slot, slot_around};
 pub use process::{ExitStatus, Handoff, HostFiles, HostRecord, LaunchSpec};
 pub use recording::RecordingLimits;
 pub use segments::{RecordedEvent, Recording, RecordingReader};

@@ -99,7 +99,7 @@ impl Door {
             return Err(Stranger::of(pid));
         }
         match Lineage::of(pid) {
-            Ok(lineage) if host_above(&lineage).is_none() && self.is_daemon(pid) => Ok(()),
+            Ok(lineage) if !is_of_a_slot(&lineage) && self.is_daemon(pid) => Ok(()),
             Ok(lineage) => Err(Stranger::known(pid, Some(&lineage))),
             // Nobody can be told from anybody; `mission doctor` says so.
             Err(Unknown::NoTable) => Ok(()),
@@ -122,10 +122,15 @@ impl Door {
     }
 }
 
+/// Whether a process is a program of a slot, or comes of one.
+#[must_use]
+pub fn is_of_a_slot(lineage: &Lineage) -> bool {
+    lineage.is_marked || host_above(lineage).is_some()
+}
+
 /// The nearest host above a process that is not above this one too, or is this one: then the
 /// process is a program of a slot, or comes of one.
-#[must_use]
-pub fn host_above(lineage: &Lineage) -> Option<Process> {
+fn host_above(lineage: &Lineage) -> Option<Process> {
     let own = std::process::id();
     let mut hosts = lineage.processes.iter().filter(|one| is_host(one));
     let first = hosts.next()?;

@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use missiond_os::mark;
 use missiond_os::processes::{Signal, signal_each, signal_group};
 use missiond_os::programs::find_program;
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,8 @@ pub fn run() -> io::Result<()> {
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    // What its program leaves behind is known by it also when this host is gone.
+    mark::put_on()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

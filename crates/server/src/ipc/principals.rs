@@ -6,7 +6,7 @@ use interprocess::local_socket::traits::StreamCommon;
 use missiond_core::Principal;
 use missiond_operations::state::Daemon;
 use missiond_os::lineage::{Lineage, Top, Unknown};
-use missiond_pty::host::host_above;
+use missiond_pty::host::is_of_a_slot;
 
 /// Who has connected. Looked at once, when they come: a process that is an agent's stays
 /// one, and a person's does not become an agent's.
@@ -31,8 +31,8 @@ fn of_lineage(lineage: &Lineage, daemon: &Daemon) -> Principal {
             execution: execution.map(|(execution, _)| execution),
         };
     }
-    // In a slot of another home, or in one whose record was made unreadable.
-    if host_above(lineage).is_some() {
+    // Of a slot of another home, or of one whose host was killed or is on record no more.
+    if is_of_a_slot(lineage) {
         return Principal::Untold;
     }
     let own = std::process::id();
