@@ -540,6 +540,53 @@ fn a_call_under_way_when_the_daemon_dies_is_answered_by_the_next_one() {
     bridge.end();
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_access_of_an_agent_is_of_no_use_in_another_slot() {
+    use crate::attacks::{inside, quoted, said};
+
+    let home = TestHome::started();
+    let agent = Agent::start(&home, QUIET, None);
+    let call = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "progress", "arguments": {"summary": "All is stolen."}},
+    });
+    let greeting = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "thief", "version": "1"},
+        },
+    });
+    std::fs::write(home.path().join("lines"), format!("{greeting}\n{call}\n")).unwrap();
+    let hook = json!({"hook_event_name": "PreToolUse", "session_id": "x", "tool_name": "Stolen"});
+    let (mission, file) = (
+        quoted(&crate::harness::binary().display().to_string()),
+        quoted(&agent.file.display().to_string()),
+    );
+    let script = format!(
+        "(cat lines; sleep 2) | {mission} execution mcp {file} > answers 2> why\n\
+         echo {} | {mission} hook {file} > hooked 2>&1\n",
+        quoted(&hook.to_string()),
+    );
+    inside(&home, "thief", &script);
+    said(&home, "thief");
+    let answers = std::fs::read_to_string(home.path().join("answers")).unwrap();
+    assert!(!answers.contains("applied"), "{answers}");
+    let shown = home.json(&["execution", "show", &agent.execution]);
+    assert!(!shown.to_string().contains("All is stolen"), "{shown}");
+    assert_eq!(agent.hooked(), [""; 0]);
+    let told = home.events();
+    let refused = told
+        .iter()
+        .filter(|event| event["event"]["type"] == "execution_access_refused");
+    let reasons: Vec<_> = refused
+        .map(|event| event["event"]["reason"].as_str().unwrap())
+        .collect();
+    assert!(!reasons.is_empty());
+    let why = "its token in the hands of another agent";
+    assert!(reasons.iter().all(|reason| *reason == why), "{reasons:?}");
+}
+
 #[test]
 fn hooks_are_recorded_once_and_wait_for_a_daemon_that_is_away() {
     let home = TestHome::started();

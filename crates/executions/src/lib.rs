@@ -51,7 +51,7 @@ use missiond_adapters::HookReport;
 use missiond_api::Home;
 use missiond_audit::AuditLog;
 use missiond_config::Config;
-use missiond_core::{Clock, ExecutionId, ObservationId};
+use missiond_core::{Clock, ExecutionId, ObservationId, SlotId};
 use missiond_journal::catalogue::{Review, SignalType, parse_tool_call};
 use missiond_journal::record::Sender;
 use missiond_journal::{Acknowledgement, Confidence, Observed, Outcome, Policy, Source};
@@ -162,7 +162,12 @@ impl Executions {
         offered.unwrap_or_default()
     }
 
-    /// What the slot of a running execution is called.
+    /// The slot of a running execution.
+    pub fn slot_of(&self, execution: ExecutionId) -> Option<SlotId> {
+        Some(self.context.run(execution)?.slot)
+    }
+
+    /// What that slot is called, while it is open.
     pub fn slot_name(&self, execution: ExecutionId) -> Option<String> {
         let slot = self.context.run(execution)?.slot;
         let open = self.context.slots.find(&slot.to_string())?;

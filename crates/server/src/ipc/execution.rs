@@ -170,11 +170,16 @@ impl Caller {
 
     /// The token of one agent is of no use to another, wherever that found it.
     async fn check_place(&self, daemon: &Daemon, principal: Principal) -> Result<(), ApiError> {
-        let Principal::Agent { slot, .. } = principal else {
-            return Ok(());
+        let is_its = match principal {
+            Principal::Agent { slot, .. } => match daemon.executions.slot_of(self.execution) {
+                Some(own) => own == slot,
+                // It has ended; who comes from where it was may hear so.
+                None => daemon.executions.in_slot(slot).is_none(),
+            },
+            Principal::Untold => false,
+            _ => true,
         };
-        let runs_there = daemon.executions.in_slot(slot);
-        if runs_there.is_none_or(|(execution, _)| execution == self.execution) {
+        if is_its {
             return Ok(());
         }
         self.refused(daemon, "its token in the hands of another agent")
