@@ -248,6 +248,49 @@ fn the_mark_of_a_slot_is_not_taken_off_by_a_plain_user() {
     assert_eq!(String::from_utf8(said.stdout).unwrap().trim(), "1000");
 }
 
+/// The attacks once more, with control groups where this machine has none for us, and without
+/// where it has.
+#[test]
+fn it_is_the_same_with_control_groups_and_without() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only the root user can mount");
+        return;
+    }
+    let (mount, then) = match containment() {
+        Containment::Cgroup(_) => ("tmpfs", "without-control-groups"),
+        Containment::ProcessGroup(_) => ("cgroup2", "with-control-groups"),
+    };
+    let script =
+        format!("mount -t {mount} none /sys/fs/cgroup || exit 77; exec \"$0\" --exact \"$@\"");
+    let run = |arguments: &[&str]| {
+        let output = std::process::Command::new("unshare")
+            .args(["--mount", "sh", "-c", &script])
+            .arg(std::env::current_exe().unwrap())
+            .args(arguments)
+            .env("ATTACK", then)
+            .env("ATTACK_HOSTS", "")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let why = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), format!("{said}{why}"))
+    };
+    let (code, said) = run(&["attack_hosts::from_inside", "--ignored"]);
+    if code == Some(77) {
+        eprintln!("skipped: {said}");
+        return;
+    }
+    assert!(said.contains("1 passed"), "{said}");
+    for test in [
+        "attack_hosts::a_terminal_is_spoken_to_by_its_daemon_alone",
+        "attack_ways::no_way_out_of_a_slot_makes_a_person",
+    ] {
+        let (code, said) = run(&[test]);
+        assert_eq!(code, Some(0), "{then}: {said}");
+        assert!(said.contains("1 passed"), "{said}");
+    }
+}
+
 /// What is run inside a slot; alone it tries nothing.
 #[test]
 #[ignore = "run by the other tests of this file, inside a slot"]
@@ -270,6 +313,10 @@ fn from_inside() {
             speak_to_each(&hosts, 2);
         }
         "pose" => pose(&hosts),
+        "with-control-groups" => assert!(matches!(containment(), Containment::Cgroup(_))),
+        "without-control-groups" => {
+            assert!(matches!(containment(), Containment::ProcessGroup(_)));
+        }
         other => panic!("there is no attack {other}"),
     }
 }

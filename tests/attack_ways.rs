@@ -4,8 +4,8 @@
 //! may end with such a rule in force.
 //!
 //! Not here, because it is not kept without a sandbox: driving another program of the person's
-//! own (a terminal server that runs outside every slot, their editor) and killing its own
-//! host on a machine without control groups. `docs/reference/authority.md` says so.
+//! own (a terminal server that runs outside every slot, their editor), and what the root user
+//! may. `docs/reference/authority.md` says so.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,9 +20,9 @@ use crate::harness::{TestHome, binary, wait_for};
 use crate::http::Http;
 
 /// The ways that are commands of a shell. `$M` is the program, `$P` what is asked for,
-/// `$D` the daemon's number, `$H` where it serves HTTP, `$N` the name of the rule's tool;
-/// each runs in a folder of its own. What the machine has not the tools for, says so.
-const COMMANDS: [(&str, &str); 30] = [
+/// `$D` the daemon's number, `$S` that of a shell in another slot, `$H` where the daemon
+/// serves HTTP, `$O` another home with a daemon, `$N` the name of the rule's tool; each runs in a folder of its own. What the machine has not the tools for, says so.
+const COMMANDS: [(&str, &str); 36] = [
     (
         "a-user-namespace",
         r#"need unshare; unshare -Ur "$M" call permission_add "$P""#,
@@ -42,6 +42,31 @@ const COMMANDS: [(&str, &str); 30] = [
     (
         "namespaces-of-the-first-process",
         r#"need nsenter; nsenter -t 1 -m -p -i -n -u "$M" call permission_add "$P""#,
+    ),
+    (
+        "namespaces-of-a-sibling",
+        r#"need nsenter; nsenter -t "$S" -a "$M" call permission_add "$P""#,
+    ),
+    (
+        "the-control-group-of-a-sibling",
+        r#"for g in $(sed -n 's/^0:://p' "/proc/$S/cgroup"); do echo $$ > "/sys/fs/cgroup$g/cgroup.procs"; done 2>/dev/null; "$M" call permission_add "$P""#,
+    ),
+    (
+        "keys-into-the-terminal-of-a-sibling",
+        r#"need perl; later; perl -e 'open(T, "<", "/proc/$ARGV[0]/fd/0") or die; for (split //, "sh $ARGV[1]/later.sh
+") { ioctl(T, 0x5412, $_) or die "$!" }' "$S" "$PWD" || exit 1; await done; cat why >&2; exit $(cat done)"#,
+    ),
+    (
+        "a-sibling-under-a-debugger",
+        r#"need gdb; later; gdb -p "$S" --batch -ex "call (int)system("sh $PWD/later.sh")" >&2 </dev/null; test -s done || exit 1; cat why >&2; exit $(cat done)"#,
+    ),
+    (
+        "another-user-and-back",
+        r#"need su; su -m -s /bin/sh -c '"$M" call permission_add "$P"' "$(id -un)""#,
+    ),
+    (
+        "the-daemon-of-another-home",
+        r#"MISSION_HOME="$O" "$M" --no-start call permission_add "$P""#,
     ),
     (
         "a-terminal-of-its-own",
@@ -146,14 +171,13 @@ const COMMANDS: [(&str, &str); 30] = [
 ];
 
 /// The ways that speak to sockets by themselves: see [`from_inside`].
-const SOCKETS: [&str; 7] = [
+const SOCKETS: [&str; 6] = [
     "a-hello-that-says-person",
     "a-call-before-the-hello",
     "a-second-hello",
     "a-batch-of-calls",
     "a-socket-behind-a-link",
     "a-websocket",
-    "the-sockets-of-hosts",
 ];
 
 fn tool_of(way: &str) -> String {
@@ -180,15 +204,20 @@ fn no_way_out_of_a_slot_makes_a_person() {
     let home = TestHome::started();
     let http = Http::of(&home).address;
     home.call("slot_spawn", &json!({ "argv": ["cat"], "name": "sibling" }));
+    let shell = json!({ "argv": ["sh"], "name": "shell", "env": { "MISSION_HOME": home.path() } });
+    let shell = home.call("slot_spawn", &shell)["program"]["pid"].clone();
+    let other = TestHome::started();
     let config = home.home().config_file();
     let config_before = std::fs::read(&config).ok();
     let before = standing(&home);
     let mut script = format!(
-        "export M={} D={} H={http}\n\
+        "export M={} D={} S={shell} H={http} O={}\n\
          need() {{ command -v \"$1\" >/dev/null || {{ echo \"there is no $1 here\" >&2; exit 77; }}; }}\n\
+         later() {{ printf '%s\\n' \"cd '$PWD'; '$M' call permission_add '$P' 2> why; echo \\$? > done\" > later.sh; }}\n\
          await() {{ n=0; while ! test -s \"$1\"; do sleep 0.05; n=$((n+1)); test $n -lt 600 || exit 78; done; }}\n",
         quoted(&binary().display().to_string()),
         home.pid(),
+        quoted(&other.path().display().to_string()),
     );
     for (way, command) in COMMANDS {
         let _ = writeln!(
@@ -241,6 +270,7 @@ fn no_way_out_of_a_slot_makes_a_person() {
     }
     assert!(tried >= 26, "{said}");
     assert_eq!(allowed(&home), BTreeSet::new(), "{said}");
+    assert_eq!(allowed(&other), BTreeSet::new(), "{said}");
     assert_eq!(standing(&home), before, "{said}");
 }
 
@@ -376,28 +406,6 @@ fn from_inside() {
                 stream.read_exact(&mut head).unwrap();
                 assert_ne!(&head[9..], b"101", "{path}");
             }
-        }
-        "the-sockets-of-hosts" => {
-            // Its own and that of its sibling. Whoever may speak there is waited for.
-            let folder = std::path::Path::new(&socket).with_file_name("slots");
-            let mut tried = 0;
-            for entry in std::fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.extension().is_none_or(|extension| extension != "sock") {
-                    continue;
-                }
-                let mut stream = UnixStream::connect(&path).unwrap();
-                let limit = Some(Duration::from_secs(2));
-                stream.set_read_timeout(limit).unwrap();
-                let heard = stream.read(&mut [0]);
-                let is_closed = match &heard {
-                    Ok(read) => *read == 0,
-                    Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
-                };
-                assert!(is_closed, "{}: {heard:?}", path.display());
-                tried += 1;
-            }
-            assert_eq!(tried, 2);
         }
         other => panic!("there is no way {other}"),
     }
