@@ -341,3 +341,297 @@ fn what_a_person_names_is_masked_in_every_form_and_so_is_a_token() {
     let (_, why) = home.failure(&["daemon", "start"]);
     assert!(why.contains("secrets.files"), "{why}");
 }
+
+/// Beside the home, so that what stands there is no part of it.
+fn outside(prefix: &str) -> tempfile::TempDir {
+    tempfile::Builder::new().prefix(prefix).tempdir().unwrap()
+}
+
+fn assert_silent(what: &str, said: &[u8], canaries: &[Canary]) {
+    let said = String::from_utf8_lossy(said);
+    for canary in canaries {
+        let is_said = said.contains(&canary.secret);
+        assert!(!is_said, "{what} holds {}: {said}", canary.text);
+    }
+}
+
+#[test]
+fn no_secret_that_a_model_was_asked_or_said_is_in_any_file() {
+    let canaries = canaries(2_028, 12);
+    let mut ways = canaries.chunks(3);
+    let mut next = || ways.next().unwrap();
+    let room = crate::models::room("keep = \"masked\"\n");
+    let home = &room.home;
+    for canary in next() {
+        room.model
+            .reply(missiond_model_server::Reply::new().text("Understood."));
+        home.json(&["llm", "chat", &canary.text]);
+    }
+    for canary in next() {
+        room.model
+            .reply(missiond_model_server::Reply::new().text(&canary.text));
+        home.json(&["llm", "chat", "what is it called?"]);
+    }
+    // In an answer that comes in pieces, and in one that breaks off.
+    for canary in next() {
+        let (before, after) = canary.text.split_at(canary.text.len() / 2);
+        let pause = std::time::Duration::from_millis(20);
+        let reply = missiond_model_server::Reply::new();
+        room.model
+            .reply(reply.text(before).pause(pause).text(after));
+        home.json(&["llm", "chat", "and now?"]);
+    }
+    room.model
+        .always(Some(missiond_model_server::Reply::error(400)));
+    for canary in next() {
+        home.failure(&["llm", "chat", &canary.text]);
+    }
+    assert!(ways.next().is_none(), "each went in");
+    let trace = home.json(&["llm", "trace"]);
+    let kept = trace["requests"][11]["prompt"].as_str();
+    assert!(kept.is_some_and(|kept| !kept.is_empty()), "{trace}");
+    assert_silent("the trace", trace.to_string().as_bytes(), &canaries);
+    home.json(&["daemon", "stop", "--force"]);
+    assert_none_is_held(home.path(), &canaries);
+}
+
+/// An agent driven by its protocol says them in each of its fields, and beside it.
+#[test]
+fn no_secret_that_an_agent_tells_by_its_protocol_is_in_any_file() {
+    let canaries = canaries(2_029, 24);
+    let mut ways = canaries.chunks(3);
+    let mut next = || ways.next().unwrap().iter().map(|canary| &canary.text);
+    let mut updates = Vec::new();
+    for text in next() {
+        let content = json!({"type": "text", "text": text});
+        updates.push(json!({"sessionUpdate": "agent_message_chunk", "content": content}));
+    }
+    for text in next() {
+        let content = json!({"type": "text", "text": text});
+        updates.push(json!({"sessionUpdate": "agent_thought_chunk", "content": content}));
+    }
+    for (number, text) in next().enumerate() {
+        updates.push(json!({
+            "sessionUpdate": "tool_call", "toolCallId": format!("i{number}"), "kind": "execute",
+            "title": "Run it", "status": "pending", "rawInput": {"command": text},
+        }));
+    }
+    for (number, text) in next().enumerate() {
+        updates.push(json!({
+            "sessionUpdate": "tool_call", "toolCallId": format!("t{number}"), "kind": "execute",
+            "title": text, "status": "pending", "rawInput": {"command": "ls"},
+        }));
+    }
+    for (number, text) in next().enumerate() {
+        let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);
+        updates.push(json!({
+            "sessionUpdate": "tool_call_update", "toolCallId": format!("t{number}"),
+            "status": "completed", "content": content, "rawOutput": {"stdout": text},
+        }));
+    }
+    let plan: Vec<_> = next()
+        .map(|text| json!({"content": text, "status": "pending", "priority": "high"}))
+        .collect();
+    updates.push(json!({"sessionUpdate": "plan", "entries": plan}));
+    let beside: String = next().map(|text| format!("{text}\n")).collect();
+    let asked: Vec<_> = next().map(String::as_str).collect();
+
+    let script = r#"greet; open; hear; cat "$0.told"; cat "$0.beside" >&2
+        words "All told."; cat "$0.asks"; hear; end 3"#;
+    let agents = crate::scripted_agent::Agents::new("", &[("teller", script)]);
+    let told: String = updates
+        .iter()
+        .map(|update| {
+            let params = json!({"sessionId": "s1", "update": update});
+            let line = json!({"jsonrpc": "2.0", "method": "session/update", "params": params});
+            format!("{line}\n")
+        })
+        .collect();
+    std::fs::write(agents.file("teller.told"), told).unwrap();
+    std::fs::write(agents.file("teller.beside"), beside).unwrap();
+    let asks = json!({
+        "jsonrpc": "2.0", "id": 5, "method": "session/request_permission",
+        "params": {
+            "sessionId": "s1",
+            "toolCall": {
+                "toolCallId": "q", "kind": "execute", "title": asked[0],
+                "rawInput": {"command": asked[1]},
+                "content": [{"type": "content", "content": {"type": "text", "text": asked[2]}}],
+            },
+            "options": [
+                {"optionId": "y", "name": "Yes", "kind": "allow_once"},
+                {"optionId": "n", "name": "No", "kind": "reject_once"},
+            ],
+        },
+    });
+    std::fs::write(agents.file("teller.asks"), format!("{asks}\n")).unwrap();
+    agents.begin("teller");
+    agents.wait_for_words("teller", "All told.");
+    agents.wait("teller", "confirming");
+    let home = &agents.home;
+    wait_for("the question to be told", || {
+        !home.call("question_list", &json!({}))["questions"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    });
+    home.json(&["slot", "answer", "teller", "No", "--wait", "30"]);
+    agents.wait("teller", "idle");
+    let shown = home.json(&["execution", "show", "teller"]);
+    let run = shown["execution"].as_str().unwrap();
+    let exported = home.mission(&["journal", "export", run]);
+    assert!(exported.status.success(), "{exported:?}");
+    assert_silent("the exported journal", &exported.stdout, &canaries);
+    home.json(&["daemon", "stop", "--force"]);
+    assert_none_is_held(home.path(), &canaries);
+}
+
+#[test]
+fn no_secret_of_a_signal_or_an_answer_is_in_any_file() {
+    let canaries = canaries(2_030, 6);
+    let (asked, answered) = canaries.split_at(3);
+    let folder = outside("canary-");
+    let home = TestHome::started();
+    for (number, (asks, answers)) in asked.iter().zip(answered).enumerate() {
+        let payload = json!({"question": format!("Is it right that {}", asks.text)});
+        let script = format!(
+            "rehearsal: 1\nturns:\n  - steps:\n      - signal: {{type: needs_input, payload: {payload}}}\n  \
+             - steps:\n      - signal: {{type: progress, payload: {{summary: Told.}}}}\n      - say: Thanks.\n",
+        );
+        let file = format!("script-{number}.yaml");
+        std::fs::write(folder.path().join(&file), script).unwrap();
+        let (cwd, name) = (folder.path().to_str().unwrap(), format!("asks-{number}"));
+        home.mission(&[
+            "run",
+            "go",
+            "--wait",
+            "--engine",
+            "rehearsal",
+            "--cwd",
+            cwd,
+            "--name",
+            &name,
+            "--",
+            &file,
+            "--speed",
+            "50",
+        ]);
+        let told = home.json(&["execution", "show", &name]);
+        assert_eq!(told["questions"].as_array().unwrap().len(), 1, "{told}");
+        home.json(&["execution", "answer", &name, &answers.text]);
+        wait_for("the answer to be told on", || {
+            home.json(&["execution", "show", &name])["progress"].is_string()
+        });
+    }
+    home.json(&["daemon", "stop", "--force"]);
+    assert_none_is_held(home.path(), &canaries);
+}
+
+/// What others have written, and what tools of others say.
+#[test]
+fn no_secret_of_an_import_a_tool_or_indexed_code_is_in_any_file_or_export() {
+    let canaries = canaries(2_031, 21);
+    let mut ways = canaries.chunks(3);
+    let mut next = || ways.next().unwrap();
+    let folder = outside("canary-");
+    let folder = folder.path().canonicalize().unwrap();
+    let app = folder.join("app");
+    std::fs::create_dir_all(app.join(".git")).unwrap();
+    let home = TestHome::with_config(&format!("[conversations]\nprojects = [{}]\n", json!(app)));
+
+    // A conversation that Claude Code has on record: what was said, run and read.
+    let mut records = Vec::new();
+    let (said, ran, read) = (next(), next(), next());
+    for (number, ((said, ran), read)) in said.iter().zip(ran).zip(read).enumerate() {
+        let record = |kind: &str, message: serde_json::Value| {
+            json!({
+                "type": kind, "message": message, "cwd": app, "sessionId": "canary",
+                "uuid": format!("{kind}-{number}"), "timestamp": "2026-11-15T20:03:59.016Z",
+                "version": "2.1.325", "userType": "external", "isSidechain": false,
+            })
+            .to_string()
+        };
+        let tool = format!("tool-{number}");
+        records.push(record(
+            "user",
+            json!({"role": "user", "content": said.text}),
+        ));
+        records.push(record(
+            "assistant",
+            json!({"role": "assistant", "content": [{
+                "type": "tool_use", "id": tool, "name": "Bash", "input": {"command": ran.text},
+            }]}),
+        ));
+        records.push(record(
+            "user",
+            json!({"role": "user", "content": [{
+                "type": "tool_result", "tool_use_id": tool, "content": read.text,
+            }]}),
+        ));
+    }
+    let transcript = folder.join(".claude/projects/-app/canary.jsonl");
+    std::fs::create_dir_all(transcript.parent().unwrap()).unwrap();
+    std::fs::write(&transcript, records.join("\n") + "\n").unwrap();
+    crate::conversations::start_with_home(&home, &folder);
+    wait_for("the conversation to be taken in", || {
+        let listed = home.json(&["conversation", "list"]);
+        !listed["conversations"].as_array().unwrap().is_empty()
+    });
+
+    // Knowledge of another home, and from a page.
+    let entries = folder.join("entries.jsonl");
+    let lines: Vec<_> = next()
+        .iter()
+        .map(|canary| {
+            let summary = format!("{SENTENCE}{}", canary.text);
+            json!({"summary": summary, "detail": canary.text, "category": "note"}).to_string()
+        })
+        .collect();
+    std::fs::write(&entries, lines.join("\n")).unwrap();
+    home.json(&["kb", "import", entries.to_str().unwrap()]);
+    let page = folder.join("page.md");
+    let sections: Vec<_> = next()
+        .iter()
+        .enumerate()
+        .map(|(number, canary)| format!("# Berth {number}\n\n{}\n", canary.text))
+        .collect();
+    std::fs::write(&page, sections.concat()).unwrap();
+    home.json(&["kb", "import", page.to_str().unwrap()]);
+
+    // What a tool is told, and says.
+    crate::toolhub_hostile::list_tricks(&home, &[("plain", "")]);
+    for canary in next() {
+        let said =
+            crate::toolhub_hostile::call(&home, "plain__echo", &json!({"text": canary.text}));
+        assert!(crate::toolhub_hostile::result_text(&said).contains(" of "));
+    }
+
+    // Code with a secret beside a function and in it.
+    let code: Vec<_> = next()
+        .iter()
+        .enumerate()
+        .map(|(number, canary)| {
+            let quoted = json!(canary.text);
+            format!(
+                "/// {}\npub fn berth_{number}() -> &'static str {{\n    {quoted}\n}}\n",
+                canary.text
+            )
+        })
+        .collect();
+    std::fs::write(app.join("lib.rs"), code.concat()).unwrap();
+    home.json(&["code", "index", app.to_str().unwrap()]);
+    assert!(ways.next().is_none(), "each went in");
+
+    for export in [
+        &["kb", "export"][..],
+        &["kb", "export", "--format", "markdown"],
+        &["task", "export"],
+        &["audit", "export"],
+    ] {
+        let exported = home.mission(export);
+        assert!(exported.status.success(), "{export:?}: {exported:?}");
+        assert_silent(&export.join(" "), &exported.stdout, &canaries);
+    }
+    home.json(&["daemon", "stop", "--force"]);
+    assert_none_is_held(home.path(), &canaries);
+}

@@ -89,7 +89,7 @@ impl Person {
     }
 }
 
-fn start_with_home(home: &TestHome, person: &Path) {
+pub(crate) fn start_with_home(home: &TestHome, person: &Path) {
     let started = home
         .command(&["daemon", "start"])
         .env("HOME", person)

@@ -42,4 +42,4 @@ pub use topology::{MapRequest, Topology};
 
 /// What [`extract`] finds has this version. An index made by another one is not
 /// read again but made again.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;

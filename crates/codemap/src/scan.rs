@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use ignore::WalkBuilder;
+use missiond_secrets::Detector;
 
 use crate::error::CodeError;
 use crate::extract::extract;
@@ -196,6 +197,27 @@ fn below(root: &Path, path: &Path) -> Option<String> {
     parts.map(|parts| parts.join("/"))
 }
 
+/// What is stored of a file is made of this: each byte of a secret is a `*`, so that every
+/// place and every line is where it was.
+fn without_secrets(text: String) -> String {
+    let found = Detector::current().scan(text.as_bytes());
+    if found.is_empty() {
+        return text;
+    }
+    let mut masked = String::with_capacity(text.len());
+    let mut at = 0;
+    for found in found {
+        let start = text.floor_char_boundary(found.start).max(at);
+        let end = text.ceil_char_boundary(found.end).max(start);
+        masked.push_str(&text[at..start]);
+        let bytes = text[start..end].bytes();
+        masked.extend(bytes.map(|byte| if byte == b'\n' { '\n' } else { '*' }));
+        at = end;
+    }
+    masked.push_str(&text[at..]);
+    masked
+}
+
 fn read(root: &Path, path: &str, known: Option<&KnownFile>, limits: &Limits) -> FileChange {
     let (stamp, text) = source::read(&root.join(path), limits);
     let facts = text.and_then(|text| {
@@ -204,7 +226,7 @@ fn read(root: &Path, path: &str, known: Option<&KnownFile>, limits: &Limits) -> 
             return Ok(None);
         }
         let language = Language::of_path(path).ok_or(Skip::NotAFile)?;
-        let found = extract(path, &text, language, limits)?;
+        let found = extract(path, &without_secrets(text), language, limits)?;
         Ok(Some(FileFacts::Read {
             language,
             hash,
