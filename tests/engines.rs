@@ -56,6 +56,13 @@ fn an_agent_that_speaks_the_protocol_is_added_and_run() {
     assert_eq!(home.json(&add)["name"], "mine");
     let list = home.json(&["engine", "list"]);
     assert_eq!(named(&list, "mine")["driven"], "structured");
+    let known = home.call("engine_list", &json!({}));
+    let why = "by `".to_owned() + program + "`: it was added as an agent that speaks ACP";
+    let control = json!({"by": "structured", "why": why, "offered": ["structured"]});
+    assert_eq!(named(&known, "mine")["control"], control);
+    let offered = |engine: &str| named(&known, engine)["control"]["offered"].clone();
+    assert_eq!(offered("aider"), json!(["terminal"]));
+    assert_eq!(offered("codex"), json!(["structured", "terminal"]));
 
     let folder = work.path().display().to_string();
     let run = ["run", "say hello", "--engine", "mine", "--cwd", &folder];
@@ -64,6 +71,18 @@ fn an_agent_that_speaks_the_protocol_is_added_and_run() {
     wait_for("its words", || {
         let screen = home.json(&["slot", "read", "agent"]).to_string();
         screen.contains("Hello from an agent that was added.")
+    });
+    let shown = text(&home.mission(&["execution", "show", "agent"]).stdout);
+    assert!(
+        shown.contains(&format!("driven by     its protocol: {why}")),
+        "{shown}"
+    );
+    home.json(&["execution", "cancel", "agent"]);
+    let ended = || home.json(&["execution", "show", "agent"]);
+    wait_for("its end", || ended()["ended_at"] != Value::Null);
+    // What it was started with is gone, what it said is not.
+    wait_for("its slot to close", || {
+        ended()["control"] == json!({"by": "structured"})
     });
     let terminal = [&run[..6], &["--control", "terminal"]].concat();
     let (_, said) = home.failure(&terminal);

@@ -97,6 +97,10 @@ fn a_person_who_types_is_given_the_agents_own_terminal_and_then_its_protocol_goe
     wait_for_controller(&home, "terminal");
     let terminal = program(&home);
     assert_eq!(terminal["generation"], 2);
+    let control = || home.json(&["execution", "show", &execution])["control"].clone();
+    assert_eq!(control()["by"], "terminal");
+    let why = control()["why"].to_string();
+    assert!(why.contains("a person has taken it over"), "{why}");
     wait_for("its prompt", || {
         home.json(&["slot", "read", "work"])["reading"]["state"] == "idle"
     });
@@ -112,6 +116,8 @@ fn a_person_who_types_is_given_the_agents_own_terminal_and_then_its_protocol_goe
     person.left_as_it_was(0);
     wait_for_controller(&home, "structured");
     assert_eq!(program(&home)["generation"], 3);
+    let chosen = json!({"by": "structured", "why": "chosen when it was started"});
+    assert_eq!(control(), chosen);
     home.json(&["execution", "message", &execution, "fourth"]);
     reader.waits_for("This is prompt 4");
     assert_eq!(prompts(&home), ["first", "second", "third", "fourth"]);

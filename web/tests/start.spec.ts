@@ -220,7 +220,7 @@ test("an agent and a terminal are started from the page", async ({ stage, board 
   await board.keyboard.press("/");
   await board.getByRole("combobox", { name: /Go to/ }).fill("start agent");
   await board.keyboard.press("Enter");
-  await sheet.getByLabel("Terminal").check();
+  await sheet.getByRole("radio", { name: "Terminal" }).check();
   await sheet.getByLabel("Command").fill("cat");
   await sheet.getByLabel("Name").fill("kitty");
   await sheet.getByRole("button", { name: "Start", exact: true }).click();
@@ -234,7 +234,7 @@ test("a folder that was just typed is the one that is used", async ({ stage, boa
   mkdirSync(other);
   await board.goto(`${await stage.address()}/board?new=agent`);
   const sheet = board.getByRole("dialog", { name: "Start an agent" });
-  await sheet.getByLabel("Terminal").check();
+  await sheet.getByRole("radio", { name: "Terminal" }).check();
   await sheet.getByLabel("Command").fill("cat");
   const folder = sheet.getByRole("textbox", { name: "Folder" });
   await folder.fill(stage.repository);
@@ -256,7 +256,7 @@ test("a folder in one's own home is written with a tilde, in every form", async 
   const address = await stage.address();
   await board.goto(`${address}/board?new=agent`);
   const sheet = board.getByRole("dialog", { name: "Start an agent" });
-  await sheet.getByLabel("Terminal").check();
+  await sheet.getByRole("radio", { name: "Terminal" }).check();
   await sheet.getByLabel("Command").fill("cat");
   await sheet.getByRole("combobox", { name: "Folder" }).selectOption("Another folder…");
   await sheet.getByRole("textbox", { name: "Folder" }).fill("~/greet");

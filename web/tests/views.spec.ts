@@ -67,6 +67,7 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
   const { slots } = await stage.call("slot_list", { all: false });
   const agent = slots.find((slot) => slot.name !== "shell");
   const { executions } = await stage.call("execution_list", { all: true });
+  const planned = await plan(stage);
   const listed = () => stage.call("conversation_list", { engine: "claude" });
   await expect.poll(async () => (await listed()).conversations.length).toBe(1);
   const own = (await listed()).conversations[0]?.id;
@@ -79,6 +80,8 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
     ["slot", `/slots/${agent?.slot}`],
     ["runs", "/executions"],
     ["run", `/executions/${executions[0]?.execution}`],
+    ["run-planned", `/executions/${planned}`],
+    ["task-edit", "/board/T-4?edit"],
     ["reviews", "/review"],
     ["review", "/review/T-1"],
     ["review-running", `/review/${(await stage.call("board_show", { task: "T-2" })).attempts[0]?.branch?.replaceAll("/", "%2F")}`],
@@ -110,6 +113,28 @@ async function furnish(stage: Stage): Promise<[string, string][]> {
     ["docs-page", "/docs/guides/board"],
     ["docs-operation", "/docs/operation/board_add"],
   ];
+}
+
+/** An agent that is driven by its protocol and has told what it means to do. */
+async function plan(stage: Stage): Promise<string> {
+  const steps = [
+    "{text: Read how greetings are chosen, state: done}",
+    "{text: Add the greeting of the evening and what it is called in the other languages that there are already, state: running}",
+    "Ask which hour the evening begins at",
+    "Run the tests",
+  ];
+  const text = ["rehearsal: 1", "turns:", "  - steps:", `      - plan: [${steps.join(", ")}]`, "      - say: I begin.", "      - think: 3600"];
+  const { execution } = await stage.call("execution_start", {
+    engine: "rehearsal",
+    cwd: stage.repository,
+    args: [stage.script("planned", text.join("\n"))],
+    prompt: "Greet in the evening",
+    control: "structured",
+    trust_folder: true,
+  });
+  const told = async () => (await stage.call("execution_show", { execution })).agent?.plan?.length;
+  await expect.poll(told).toBe(steps.length);
+  return execution;
 }
 
 /** Entries to look at: some alike, two that contradict each other, one proposed. */
@@ -151,7 +176,8 @@ async function teach(stage: Stage): Promise<string> {
 
 /** Its data is there, nothing loads any more, and the terminals in sight are drawn. */
 async function settled(page: Page): Promise<void> {
-  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+  // A sheet over the view has one too.
+  await expect(page.getByRole("heading", { level: 1 }).first()).toBeVisible();
   await expect(page.getByRole("status", { name: "Loading" })).toHaveCount(0);
   await page.evaluate(() => document.fonts.ready);
   await expect.poll(() => page.evaluate(blankScreens)).toEqual([]);

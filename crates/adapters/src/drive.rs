@@ -15,6 +15,16 @@ pub struct Drive {
 }
 
 impl Drive {
+    /// All by which a CLI can be driven.
+    #[must_use]
+    pub fn offered(adapter: &dyn Adapter) -> Vec<Controller> {
+        match adapter.structured().map(|offer| offer.standing) {
+            Some(Standing::OnlyWay) => vec![Controller::Structured],
+            Some(Standing::Proven | Standing::Offered) => Controller::ALL.to_vec(),
+            None => vec![Controller::Terminal],
+        }
+    }
+
     /// By what a CLI is driven where no run says it: as the configuration has it, else by
     /// a protocol that is proven and whose program is in `path`.
     #[must_use]
@@ -86,6 +96,17 @@ mod tests {
             drive(Some(Controller::Terminal)).why,
             "`engines.terminal` says so"
         );
+    }
+
+    #[test]
+    fn what_is_offered_holds_what_is_taken() {
+        let offered = |name: &str| Drive::offered(&*adapter(&name.parse().unwrap()));
+        assert_eq!(offered("aider"), [Controller::Terminal]);
+        assert_eq!(offered("claude"), Controller::ALL);
+        for engine in known_engines() {
+            let drive = Drive::of(&*adapter(engine), None, "/nowhere");
+            assert!(offered(engine.name()).contains(&drive.by), "{engine}");
+        }
     }
 
     #[test]

@@ -40,6 +40,9 @@ const AGAIN: Duration = Duration::from_secs(30);
 pub(super) struct LaunchChoices {
     /// Who drives the agent while no person types.
     pub(super) controller: Controller,
+    /// Why it is that, for a person.
+    #[serde(default)]
+    pub(super) why: Option<String>,
     pub(super) args: Vec<String>,
     pub(super) model: Option<String>,
     pub(super) permission: PermissionMode,
@@ -47,6 +50,12 @@ pub(super) struct LaunchChoices {
 }
 
 impl LaunchChoices {
+    /// None where nothing says how the agent was launched: an earlier version did.
+    pub(super) async fn read(folder: &Path) -> Option<Self> {
+        let text = tokio::fs::read_to_string(folder.join(FILE)).await.ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
     pub(super) fn planned(&self, folder: &Path) -> PlannedFile {
         PlannedFile {
             path: folder.join(FILE),
@@ -69,7 +78,7 @@ impl LaunchChoices {
 /// Who drives a run now, and whether that is to change.
 #[derive(Debug)]
 pub(super) struct Handoffs {
-    /// None where nothing says how the agent was launched: an earlier version did.
+    /// None where nothing says how the agent was launched.
     choices: Option<LaunchChoices>,
     /// The program that is followed, by its number in the slot.
     pub(super) generation: u32,
@@ -87,13 +96,8 @@ struct UnderWay {
 
 impl Handoffs {
     pub(super) async fn new(context: &Context, run: &Run, open: Option<&OpenSlot>) -> Self {
-        let file = context.launch_folder(run.id).join(FILE);
-        let choices = match tokio::fs::read_to_string(&file).await {
-            Ok(text) => serde_json::from_str(&text).ok(),
-            Err(_) => None,
-        };
         Self {
-            choices,
+            choices: LaunchChoices::read(&context.launch_folder(run.id)).await,
             generation: open.map_or(1, |open| open.record.generation),
             under_way: None,
             wanted_since: None,

@@ -10,6 +10,7 @@ pub mod access;
 mod attachments;
 pub mod audited;
 mod context;
+mod control;
 pub mod database_journal;
 #[cfg(test)]
 mod effects_once_tests;
@@ -68,6 +69,7 @@ use crate::context::{Context, kill};
 use crate::journals::HomeJournals;
 use crate::program_digests::ProgramDigests;
 
+pub use control::RunControl;
 pub use error::ExecutionError;
 pub use finish::FinishMode;
 pub use journal_page::{Direction, Part};

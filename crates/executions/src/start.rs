@@ -237,12 +237,17 @@ impl Context {
         let environment = program_environment(&env);
         let adapter = adapter_of(&new.engine, engines);
         let path = environment.get("PATH").map_or("", String::as_str);
-        let controller = new.controller.unwrap_or_else(|| {
-            let configured = engines.controller(&new.engine);
-            controller(&*adapter, configured, new.signals, &new.args, path)
-        });
+        let drive = match new.controller {
+            Some(by) => chosen(by, new.owner),
+            None => {
+                let configured = engines.controller(&new.engine);
+                usual_drive(&*adapter, configured, new.signals, &new.args, path)
+            }
+        };
+        let controller = drive.by;
         let choices = LaunchChoices {
             controller,
+            why: Some(drive.why),
             args: new.args.clone(),
             model: new.model.clone(),
             permission: new.permission,
@@ -508,24 +513,45 @@ pub fn adapter_of(engine: &CliEngine, engines: &EnginesConfig) -> Box<dyn Adapte
     }
 }
 
+/// As whoever started it said.
+fn chosen(by: Controller, owner: Owner) -> Drive {
+    let why = match owner {
+        Owner::Task(_) => "its task says so",
+        Owner::Folder => "chosen when it was started",
+    };
+    Drive {
+        by,
+        why: why.to_owned(),
+    }
+}
+
 /// Who drives an agent whose run does not say it: as the configuration does, or as is
 /// proven. What only a terminal can do is not taken from somebody who asked for it.
-fn controller(
+fn usual_drive(
     adapter: &dyn Adapter,
     configured: Option<Controller>,
     signals: Option<Transport>,
     args: &[String],
     path: &str,
-) -> Controller {
-    let drive = Drive::of(adapter, configured, path);
+) -> Drive {
+    let usual = Drive::of(adapter, configured, path);
+    if configured.is_some() || usual.by == Controller::Terminal {
+        return usual;
+    }
     let offer = adapter.structured();
     // A program beside the CLI does not know the options of the CLI.
     let is_beside = offer.is_some_and(|offer| offer.program != adapter.program());
-    let needs_terminal = signals == Some(Transport::Marker) || (is_beside && !args.is_empty());
-    if configured.is_none() && needs_terminal {
-        return Controller::Terminal;
+    let why = if signals == Some(Transport::Marker) {
+        "it reports by markers, which stand in a terminal"
+    } else if is_beside && !args.is_empty() {
+        "it was given arguments, which its terminal alone takes"
+    } else {
+        return usual;
+    };
+    Drive {
+        by: Controller::Terminal,
+        why: why.to_owned(),
     }
-    drive.by
 }
 
 /// The program and what of the arguments is left for it.

@@ -7,11 +7,11 @@ use missiond_adapters::PermissionMode;
 use missiond_api::ApiError;
 use missiond_api::operations::execution::{
     ExecutionAnswer, ExecutionAnswerParams, ExecutionCancel, ExecutionCancelParams,
-    ExecutionDetails, ExecutionInterrupt, ExecutionJournal, ExecutionJournalParams, ExecutionList,
-    ExecutionListParams, ExecutionMessage, ExecutionMessageParams, ExecutionPage, ExecutionParams,
-    ExecutionShow, ExecutionStart, ExecutionStartParams, ExecutionSummary, Happening, JournalEntry,
-    JournalPage, MessageOutcome, MessageResult, OpenQuestion, Permission, RecordKind, SentMessage,
-    Signals, Tokens,
+    ExecutionControl, ExecutionDetails, ExecutionInterrupt, ExecutionJournal,
+    ExecutionJournalParams, ExecutionList, ExecutionListParams, ExecutionMessage,
+    ExecutionMessageParams, ExecutionPage, ExecutionParams, ExecutionShow, ExecutionStart,
+    ExecutionStartParams, ExecutionSummary, Happening, JournalEntry, JournalPage, MessageOutcome,
+    MessageResult, OpenQuestion, Permission, RecordKind, SentMessage, Signals, Tokens,
 };
 use missiond_briefing::BriefingRequest;
 use missiond_core::{
@@ -149,7 +149,13 @@ async fn show(call: Call, params: ExecutionParams) -> Result<ExecutionDetails, A
         .state
         .as_ref()
         .map_err(|trouble| ApiError::new(ErrorCode::StorageCorrupt, trouble.clone()))?;
+    let control = call.daemon.executions.control(shown.row.id, shown.row.slot);
+    let control = control.await.map(|control| ExecutionControl {
+        by: control.by,
+        why: control.why,
+    });
     Ok(ExecutionDetails {
+        control,
         summary: summary(&call, &shown).await?,
         owner: state.owner.to_string(),
         signals: match state.transport {

@@ -6,9 +6,11 @@ import { Link } from "wouter";
 
 import { OpenQuestions } from "../attention/AnswerButtons";
 import { useOperation } from "../daemon/queries";
+import { AgentPlan } from "../executions/AgentPlan";
+import { DRIVERS } from "../executions/control";
 import { MessageForm } from "../executions/MessageForm";
 import { interruptRun } from "../executions/runCommands";
-import type { Attempt, ChangedFile, OverviewLine } from "../generated/operations";
+import type { Attempt, ChangedFile, Controller, OverviewLine } from "../generated/operations";
 import { CommandButton } from "../parts/command";
 import { CostOf, TokenSum } from "../parts/cost";
 import { ChecksMark, Mark } from "../parts/marks";
@@ -25,7 +27,7 @@ export function Live({ task, attempt }: { task: string; attempt: Attempt }) {
   const work = useWork().get(task);
   return (
     <section className="live" aria-label="The agent at work">
-      <Head task={task} attempt={attempt} work={work} />
+      <Head task={task} attempt={attempt} work={work} controller={slot?.program?.controller} />
       {work?.last_line ? <p className="quiet one-line">{work.last_line}</p> : null}
       <OpenQuestions of={{ task }} keys />
       <div className="live-body">
@@ -37,6 +39,9 @@ export function Live({ task, attempt }: { task: string; attempt: Attempt }) {
           )}
         </div>
         <div className="stack live-side">
+          {attempt.execution && slot?.program?.controller === "structured" ? (
+            <AgentPlan execution={attempt.execution} />
+          ) : null}
           <Changed task={task} work={work} />
           {attempt.execution ? (
             <section className="section">
@@ -50,13 +55,22 @@ export function Live({ task, attempt }: { task: string; attempt: Attempt }) {
   );
 }
 
-function Head({ task, attempt, work }: { task: string; attempt: Attempt; work: OverviewLine | undefined }) {
+interface HeadProps {
+  task: string;
+  attempt: Attempt;
+  work: OverviewLine | undefined;
+  /** Unknown while there is no program. */
+  controller: Controller | undefined;
+}
+
+function Head({ task, attempt, work, controller }: HeadProps) {
   const { execution } = attempt;
   return (
     <p className="live-head">
       {work?.question ? null : <Mark tone="work" word={work?.activity ?? "working"} busy />}
       <span className="quiet">
         attempt {attempt.number}, for <Lasting from={attempt.started_at} />
+        {controller ? `, driven by ${DRIVERS[controller]}` : null}
       </span>
       {work?.checks ? <ChecksMark checks={work.checks} /> : null}
       {work ? (

@@ -44,6 +44,7 @@ function stepOf(row: Row, agent: AgentChoice): Step {
       ...(row.step.task.repository ? {} : { isolation: "none" as const }),
       ...(agent.engine ? { engine: agent.engine } : {}),
       ...(agent.model.trim() ? { model: agent.model.trim() } : {}),
+      ...(agent.control ? { control: agent.control } : {}),
       ...(agent.permission ? { permission: agent.permission as NonNullable<Step["task"]["permission"]> } : {}),
       ...(args.length > 0 ? { args } : {}),
     },
@@ -56,7 +57,7 @@ export function Plan({ close, repository }: { close: () => void; repository?: st
   const [path, setPath] = useState(() => repository ?? recall("repository", ""));
   const [found, setFound] = useState<RepositorySummary>();
   const [rows, setRows] = useState<Row[]>();
-  const [agent, setAgent] = useState<AgentChoice>({ engine: recall("engine", ""), model: "", permission: "", args: "" });
+  const [agent, setAgent] = useState<AgentChoice>({ engine: recall("engine", ""), model: "", permission: "", control: "", args: "" });
   const propose = useAction("board_propose", (proposal) => setRows(proposal.steps.map(rowOf)));
   const add = useAction("board_add_steps", ({ tasks }) => {
     remember("repository", found?.path ?? path);

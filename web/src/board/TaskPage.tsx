@@ -8,6 +8,7 @@ import { Bar } from "../app/Menu";
 import { useShortcuts } from "../app/shortcuts";
 import { OpenQuestions } from "../attention/AnswerButtons";
 import { useAction, useOpenQuestions, useOperation } from "../daemon/queries";
+import { DRIVERS } from "../executions/control";
 import type { BoardTask, Note, TaskDetails, TaskLink } from "../generated/operations";
 import { Loaded } from "../parts/Loaded";
 import { TaskMark } from "../parts/marks";
@@ -129,15 +130,12 @@ function Details({ details }: { details: TaskDetails }) {
   );
 }
 
-/** What drives its agent, where the task says it. */
-const DRIVEN = { structured: "by its protocol", terminal: "by its terminal", "as usual": "" };
-
 function Facts({ details }: { details: TaskDetails }) {
   const { task } = details;
   const rows: [string, ReactNode][] = [
     ["Priority", task.priority],
     ["Phase", task.phases.length > 1 ? `${task.phase} of ${task.phases.join(", ")}` : task.phase],
-    ["Agent", [task.engine ?? "any", task.model, task.permission?.replaceAll("-", " "), DRIVEN[task.control ?? "as usual"]].filter(Boolean).join(", ")],
+    ["Agent", [task.engine ?? "any", task.model, task.permission?.replaceAll("-", " "), task.control && `driven by ${DRIVERS[task.control]}`].filter(Boolean).join(", ")],
     ["Repository", task.repository ? <code>{task.repository}</code> : null],
     ["Isolation", task.isolation],
     ["Start from", task.base ? <code>{task.base}</code> : null],

@@ -42,7 +42,7 @@ export const EMPTY: TaskFields = {
   description: "",
   repository: "",
   template: "",
-  agent: { engine: "", model: "", permission: "", args: "" },
+  agent: { engine: "", model: "", permission: "", control: "", args: "" },
   also: [],
   isolation: "",
   base: "",
@@ -66,6 +66,7 @@ export function fieldsOf(task: BoardTask, after: string[]): TaskFields {
       engine: task.engine ?? "",
       model: task.model ?? "",
       permission: task.permission ?? "",
+      control: task.control ?? "",
       args: line(task.args),
     },
     also: [],
@@ -101,6 +102,7 @@ export function draftOf(fields: TaskFields): TaskDraft {
     ...(agent.engine ? { engine: agent.engine } : {}),
     ...(agent.model.trim() ? { model: agent.model.trim() } : {}),
     ...(agent.permission ? { permission: agent.permission as Permission } : {}),
+    ...(agent.control ? { control: agent.control } : {}),
     ...(args.length > 0 ? { args } : {}),
     ...(isolation ? { isolation } : {}),
     ...(fields.base.trim() ? { base: fields.base.trim() } : {}),
@@ -132,7 +134,7 @@ export function changesOf(task: BoardTask, before: string[], fields: TaskFields)
   text("isolation");
   text("finish");
   text("review");
-  const optional = (name: "repository" | "base" | "engine" | "model" | "permission", changed: boolean) => {
+  const optional = (name: "repository" | "base" | "engine" | "model" | "permission" | "control", changed: boolean) => {
     if (!changed) return;
     if (now[name]) Object.assign(set, { [name]: now[name] });
     else clear.push(name);
@@ -142,6 +144,7 @@ export function changesOf(task: BoardTask, before: string[], fields: TaskFields)
   optional("engine", fields.agent.engine !== was.agent.engine);
   optional("model", fields.agent.model.trim() !== was.agent.model);
   optional("permission", fields.agent.permission !== was.agent.permission);
+  optional("control", fields.agent.control !== was.agent.control);
   if (fields.agent.args !== was.agent.args) set.args = words(fields.agent.args);
   if (fields.checks !== was.checks) {
     // A check that stays keeps its name, time and exit code.

@@ -162,12 +162,13 @@ function changedBy(event: TimelineEvent["event"]): Kept[] {
     case "slot_state_changed":
     case "slot_became_idle":
     case "slot_created":
-    case "controller_changed":
     case "slot_recording_stalled":
     case "slot_recording_resumed":
     case "slot_anomaly_found":
     case "slot_anomaly_over":
       return SLOTS;
+    case "controller_changed":
+      return [...SLOTS, "execution_show"];
     case "slot_closed":
     case "session_completed":
       return [...SLOTS, ...EXECUTIONS, "worktree_list"];

@@ -1,7 +1,7 @@
 // One run: its journal as it grew, what was said to the agent and became of it,
 // and the terminal at the moment of any record.
 
-import { lazy, Suspense, useState } from "react";
+import { Fragment, lazy, Suspense, useState } from "react";
 import { Link, useParams } from "wouter";
 
 import { Bar } from "../app/Menu";
@@ -15,6 +15,8 @@ import { Lines, Loaded } from "../parts/Loaded";
 import { Mark, runState } from "../parts/marks";
 import { Prose } from "../parts/Prose";
 import { Ago, Lasting } from "../parts/time";
+import { AgentPlan } from "./AgentPlan";
+import { driven } from "./control";
 import { Journal } from "./Journal";
 import { MessageForm } from "./MessageForm";
 import { runName } from "./names";
@@ -54,6 +56,7 @@ export function ExecutionPage() {
               <div className="stack">
                 <Head run={run} />
                 <OpenQuestions of={{ execution: run.execution, slot: run.ended_at ? null : run.slot }} keys />
+                {run.control?.by === "structured" && !run.ended_at ? <AgentPlan execution={run.execution} /> : null}
                 <Journal run={run} moment={played} choose={choose} />
                 {run.ended_at ? null : <MessageForm execution={run.execution} />}
               </div>
@@ -165,11 +168,40 @@ function Facts({ run }: { run: ExecutionDetails }) {
           </dd>
         </>
       ) : null}
+      <Driven run={run} />
       <dt>Reports by</dt>
       <dd>{run.signals.replaceAll("_", " ")}</dd>
       <dt>Journal</dt>
       <dd className="mono">{run.journal}</dd>
     </dl>
+  );
+}
+
+/** What drives it and why, and what it says of itself where it has words for that. */
+function Driven({ run: { control, agent, ended_at } }: { run: ExecutionDetails }) {
+  return (
+    <>
+      {control ? (
+        <>
+          <dt>{ended_at ? "Was driven by" : "Driven by"}</dt>
+          <dd>
+            <Prose text={driven(control.by, control.why)} />
+          </dd>
+        </>
+      ) : null}
+      {agent?.agent ? (
+        <>
+          <dt>Agent</dt>
+          <dd>{agent.agent}</dd>
+        </>
+      ) : null}
+      {agent?.settings?.map(({ name, current }) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{current}</dd>
+        </Fragment>
+      ))}
+    </>
   );
 }
 

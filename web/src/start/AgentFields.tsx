@@ -1,6 +1,7 @@
-// Which agent: its CLI, model and what it may do without asking. The same in
-// every form that starts one.
+// Which agent: its CLI, model, what it may do without asking and what drives it. The
+// same in every form that starts one.
 
+import { type ControlChoice, ControlField, ControlSays } from "./ControlField";
 import { EngineField, ModelField } from "./EngineFields";
 import { PERMISSIONS, REHEARSAL } from "./engines";
 
@@ -8,6 +9,7 @@ export interface AgentChoice {
   engine: string;
   model: string;
   permission: string;
+  control: ControlChoice;
   /** More arguments for the program, as a line; the script of a rehearsal. */
   args: string;
 }
@@ -26,9 +28,14 @@ export function AgentFields({ value, change, any, usual }: Props) {
   const permission = PERMISSIONS.find((each) => each.value === value.permission);
   return (
     <>
-      <div className="triple">
-        {/* What another program is started with is not for this one. */}
-        <EngineField label="Agent" value={value.engine} none={any} change={(engine) => set({ engine, model: "", args: "" })} />
+      <div className="pair">
+        <EngineField
+          label="Agent"
+          value={value.engine}
+          none={any}
+          // What was chosen for another program is not for this one.
+          change={(engine) => set({ engine, model: "", args: "", control: "" })}
+        />
         <ModelField value={value.model} change={(model) => set({ model })} />
         <label>
           Permission
@@ -45,8 +52,10 @@ export function AgentFields({ value, change, any, usual }: Props) {
             ))}
           </select>
         </label>
+        <ControlField engine={value.engine} value={value.control} change={(control) => set({ control })} />
       </div>
       {permission ? <p className={permission.value === "bypass" ? "field-says bad" : "field-says"}>{permission.says}</p> : null}
+      <ControlSays engine={value.engine} value={value.control} />
       {value.engine === REHEARSAL || value.args ? (
         <label>
           {value.engine === REHEARSAL ? "Script of the rehearsal" : "More arguments for its program"}

@@ -21,12 +21,12 @@ interface Props {
   folder?: string;
 }
 
+const USUAL: AgentChoice = { engine: "claude", model: "", permission: "ask", control: "", args: "" };
+
 export function StartAgent({ close, folder }: Props) {
   const [, navigate] = useLocation();
   const [terminal, setTerminal] = useState(false);
-  const [agent, setAgent] = useState<AgentChoice>(() =>
-    recall("start.agent", { engine: "claude", model: "", permission: "ask", args: "" }),
-  );
+  const [agent, setAgent] = useState<AgentChoice>(() => ({ ...USUAL, ...recall("start.agent", USUAL) }));
   const [path, setPath] = useState(() => folder ?? recall("repository", ""));
   const [found, setFound] = useState<RepositorySummary>();
   const [prompt, setPrompt] = useState("");
@@ -60,6 +60,7 @@ export function StartAgent({ close, folder }: Props) {
       trust_folder: trusted,
       ...slotName,
       ...(prompt.trim() ? { prompt: prompt.trim() } : {}),
+      ...(agent.control ? { control: agent.control } : {}),
       ...(agent.model.trim() ? { model: agent.model.trim() } : {}),
       ...(args.length > 0 ? { args } : {}),
     });

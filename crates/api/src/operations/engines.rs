@@ -1,6 +1,6 @@
-//! The agent CLIs: which are installed, and which are logged in.
+//! The agent CLIs: which are installed, which are logged in, and by what each is driven.
 
-use missiond_core::{CliEngine, LoginState};
+use missiond_core::{CliEngine, Controller, LoginState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,8 @@ operations! {
 
     EngineList = "engine_list" (ReadOnly, "executions"; Process):
         NoParams => EnginePage,
-        "List the agent CLIs: whether each is installed and logged in, and how to install it.";
+        "List the agent CLIs: whether each is installed and logged in, how to install it, and by \
+         what it is driven.";
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +32,18 @@ pub struct EngineSummary {
     /// The line that installs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub install: Option<String>,
+    pub control: EngineControl,
+}
+
+/// By what an agent CLI is driven.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EngineControl {
+    /// Where nobody chooses.
+    pub by: Controller,
+    /// Why it is that.
+    pub why: String,
+    /// All that a run or a task may choose.
+    pub offered: Vec<Controller>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

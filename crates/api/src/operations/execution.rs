@@ -203,11 +203,22 @@ pub struct ExecutionDetails {
     /// How the agent's last words begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<String>,
+    /// What drives the agent, or drove it last; unknown when nothing is left that tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<ExecutionControl>,
     /// What an agent that is driven by its protocol tells of itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentTold>,
     /// What happened last, oldest first.
     pub timeline: Vec<Happening>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExecutionControl {
+    pub by: Controller,
+    /// Why it is that; not kept of a run that has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

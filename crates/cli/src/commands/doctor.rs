@@ -8,7 +8,7 @@ use missiond_api::operations::NoParams;
 use missiond_api::operations::system::DaemonStatus;
 use missiond_api::{ClientError, Home};
 use missiond_config::Config;
-use missiond_core::{CliEngine, Controller, LoginState};
+use missiond_core::{CliEngine, LoginState};
 use missiond_daemon::Instance;
 use missiond_pty::{load_manifest, manifest_files};
 use missiond_workspace::Git;
@@ -19,7 +19,7 @@ use crate::output::Output;
 use crate::process;
 use crate::term::Style;
 
-use super::engine::driven;
+use super::engine::{driven, way};
 use super::sandbox;
 use super::startable::{Finding, Readiness, Verdict};
 use super::status::open_incidents;
@@ -140,13 +140,6 @@ fn agent(engine: &CliEngine, config: &Config) -> Finding {
         check: "agent CLI",
         verdict,
         detail,
-    }
-}
-
-fn way(by: Controller) -> &'static str {
-    match by {
-        Controller::Structured => "its protocol",
-        Controller::Terminal => "its terminal",
     }
 }
 

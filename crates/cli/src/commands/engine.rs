@@ -8,7 +8,7 @@ use missiond_adapters::{
     Drive, ResumeBy, Standing, detect, find_program, install_command, known_engines,
 };
 use missiond_config::{AddedEngine, Config};
-use missiond_core::{CliEngine, ErrorCode};
+use missiond_core::{CliEngine, Controller, ErrorCode};
 use missiond_executions::adapter_of;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -50,6 +50,14 @@ struct EngineView {
 pub(super) fn driven(engine: &CliEngine, config: &Config, path: &str) -> Drive {
     let adapter = adapter_of(engine, &config.engines);
     Drive::of(&*adapter, config.engines.controller(engine), path)
+}
+
+/// What drives it, in words.
+pub(super) fn way(by: Controller) -> &'static str {
+    match by {
+        Controller::Structured => "its protocol",
+        Controller::Terminal => "its terminal",
+    }
 }
 
 fn look(engine: &CliEngine, config: &Config) -> EngineView {

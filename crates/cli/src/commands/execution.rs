@@ -15,6 +15,7 @@ use missiond_core::{
     SystemClock, Text, Timestamp, one_line,
 };
 
+use super::engine::way;
 use super::slot::text_or_stdin;
 use crate::args::ExecutionCommand;
 use crate::connect::Reach;
@@ -179,6 +180,11 @@ pub(super) fn show(output: &mut Output, details: &ExecutionDetails) {
     };
     field("owner", &owner);
     field("reports by", &details.signals.replace('_', " "));
+    if let Some(control) = &details.control {
+        let why = control.why.as_ref();
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        field("driven by", &format!("{}{why}", way(control.by)));
+    }
     if let Some(conversation) = &summary.conversation {
         field("conversation", conversation);
     }
