@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             place: missiond_sandbox::Place::elsewhere(missiond_sandbox::Profile::Open),
             program: "none".into(),
             arguments: Vec::new(),
+            network: None,
         },
         supervisor: Supervisor::standalone(),
         health_check: std::time::Duration::from_secs(30),

@@ -28,6 +28,13 @@ const READ_ONLY: &[&str] = &["Read-only file system", "Permission denied"];
 const NO_PROCESS: &[&str] = &["No such process", "No such file"];
 const NO_NETWORK: &[&str] = &["Network is unreachable", "Connection refused"];
 
+/// As the proxy says it: that nobody has decided, that somebody has, and that it is not even
+/// a question. Of a tunnel the program tells the number alone.
+const UNDECIDED: &[&str] = &["is not allowed yet"];
+const FORBIDDEN: &[&str] = &["is denied"];
+const REFUSED: &[&str] = &["403"];
+const BAD: &[&str] = &["400 Bad Request"];
+
 /// The number of a system call, by the name it has below.
 pub(super) const CALLS: &[(&str, u32, u32)] = &[
     // name, x86_64, aarch64
@@ -539,6 +546,212 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     ),
 ];
 
+/// Ways to others from behind a wall whose network is the daemon's proxy: `$ALLOWED` is a
+/// port whose server the policy lets through at `/open/` and `/away`, `$GIVEN` one that the
+/// configuration names, `$CLOSED` one that nobody names. `$OWN` is the daemon's folder.
+pub(super) const WAYS: &[Attempt] = &[
+    // What works, so that what is refused is refused for a reason.
+    attempt(
+        "ask for what is allowed",
+        "get http://localhost:$ALLOWED/open/x",
+        &["let through"],
+    ),
+    attempt(
+        "ask for it again, by the variable in capital letters",
+        "env -u http_proxy curl -sS -m 10 --noproxy '' -x \"$HTTP_PROXY\" http://localhost:$ALLOWED/open/y",
+        &["let through"],
+    ),
+    attempt(
+        "reach a port that is given",
+        "curl -sS -m 5 http://127.0.0.1:$GIVEN/",
+        &["given"],
+    ),
+    // Past the proxy.
+    attempt("reach the world directly", "reach 1.1.1.1 443", NO_NETWORK),
+    attempt(
+        "reach a server of the machine directly",
+        "reach 127.0.0.1 $CLOSED",
+        NO_NETWORK,
+    ),
+    attempt(
+        "reach an allowed one directly",
+        "reach 127.0.0.1 $ALLOWED",
+        NO_NETWORK,
+    ),
+    attempt("reach it by version 6", "reach ::1 $ALLOWED", NO_NETWORK),
+    attempt(
+        "reach it as nobody's address",
+        "reach 0.0.0.0 $CLOSED",
+        NO_NETWORK,
+    ),
+    attempt(
+        "reach the metadata address directly",
+        "reach 169.254.169.254 80",
+        NO_NETWORK,
+    ),
+    attempt(
+        "reach it mapped into version 6",
+        "reach ::ffff:169.254.169.254 80",
+        NO_NETWORK,
+    ),
+    attempt(
+        "send a datagram to a resolver",
+        "perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new(PeerAddr => \"1.1.1.1\", PeerPort => 53, Proto => \"udp\") or die $!; print $s->send(\"tunnel\") ? \"ESCAPED\" : $!'",
+        NO_NETWORK,
+    ),
+    attempt(
+        "have a name resolved",
+        "getent hosts example.org && echo ESCAPED; echo no answer",
+        &["no answer"],
+    ),
+    attempt(
+        "take the proxy out of the environment",
+        "env -u http_proxy -u HTTP_PROXY -u all_proxy -u ALL_PROXY curl -sS -m 5 http://127.0.0.1:$CLOSED/",
+        &["Failed to connect", "Couldn't connect", "Could not connect"],
+    ),
+    attempt(
+        "name every host one that needs no proxy",
+        "NO_PROXY='*' no_proxy='*' curl -sS -m 5 http://1.1.1.1/",
+        &[
+            "Failed to connect",
+            "Couldn't connect",
+            "Could not connect",
+            "unreachable",
+        ],
+    ),
+    attempt(
+        "give oneself another address",
+        "ip address add 10.9.9.9/24 dev lo 2>&1 && echo ESCAPED; ifconfig lo 10.9.9.9 2>&1 && echo ESCAPED; echo not done",
+        &["not done"],
+    ),
+    attempt(
+        "take the place of the proxy",
+        "perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(LocalAddr => \"127.0.0.1\", LocalPort => 3128, Listen => 1, ReuseAddr => 1) ? \"ESCAPED\" : $@ || $!'",
+        &["in use"],
+    ),
+    // Other sockets.
+    attempt("open a raw socket", "socket 2 3 1", DENIED),
+    attempt("open a packet socket", "socket 17 3 0", DENIED),
+    attempt("reach the virtual machine's host", "socket 40 1 0", DENIED),
+    attempt(
+        "list the ways out of others",
+        "ls $OWN/run/egress && echo ESCAPED",
+        ABSENT,
+    ),
+    attempt(
+        "find the proxy's own socket",
+        "find / -path /proc -prune -o -type s -path '*egress*' -print 2>/dev/null | grep . && echo ESCAPED; echo none found",
+        &["none found"],
+    ),
+    // Through the proxy to where nobody may.
+    attempt(
+        "ask for a port that nobody names",
+        "get http://localhost:$CLOSED/",
+        UNDECIDED,
+    ),
+    attempt(
+        "ask for it by address",
+        "get http://127.0.0.1:$CLOSED/",
+        UNDECIDED,
+    ),
+    attempt("tunnel to it", "tunnel http://127.0.0.1:$CLOSED/", REFUSED),
+    attempt(
+        "ask for it by version 6",
+        "get 'http://[::1]:$CLOSED/'",
+        UNDECIDED,
+    ),
+    attempt(
+        "ask for it mapped",
+        "get 'http://[::ffff:127.0.0.1]:$CLOSED/'",
+        UNDECIDED,
+    ),
+    attempt(
+        "tunnel past the rules on requests",
+        "tunnel http://localhost:$ALLOWED/closed",
+        REFUSED,
+    ),
+    attempt(
+        "send what is denied",
+        "get -X DELETE http://localhost:$ALLOWED/open/x",
+        FORBIDDEN,
+    ),
+    attempt(
+        "send what nobody allowed",
+        "get -X POST -d x http://localhost:$ALLOWED/open/x",
+        UNDECIDED,
+    ),
+    attempt(
+        "ask for another path",
+        "get http://localhost:$ALLOWED/closed",
+        UNDECIDED,
+    ),
+    attempt(
+        "ask for another path by dots",
+        "get --path-as-is http://localhost:$ALLOWED/open/../closed",
+        UNDECIDED,
+    ),
+    attempt(
+        "say that the method is another",
+        "get -H 'X-HTTP-Method-Override: DELETE' http://localhost:$ALLOWED/open/x",
+        FORBIDDEN,
+    ),
+    attempt(
+        "follow a redirection",
+        "get -L http://localhost:$ALLOWED/away",
+        UNDECIDED,
+    ),
+    attempt(
+        "ask for the metadata address",
+        "get http://169.254.169.254/latest/",
+        FORBIDDEN,
+    ),
+    attempt(
+        "tunnel to it",
+        "tunnel http://169.254.169.254/latest/",
+        REFUSED,
+    ),
+    attempt(
+        "ask for it mapped",
+        "get 'http://[::ffff:169.254.169.254]/'",
+        FORBIDDEN,
+    ),
+    attempt(
+        "ask for it by name",
+        "get http://metadata.google.internal/",
+        FORBIDDEN,
+    ),
+    attempt(
+        "ask for it as one number",
+        "send 'GET http://2852039166/ HTTP/1.1' 'Host: 2852039166'",
+        BAD,
+    ),
+    attempt(
+        "ask for it in octal",
+        "send 'GET http://0251.0376.0251.0376/ HTTP/1.1' 'Host: 0251.0376.0251.0376'",
+        BAD,
+    ),
+    attempt(
+        "name one host and mean another",
+        "send 'GET http://localhost:$ALLOWED/open/x HTTP/1.1' 'Host: localhost:$CLOSED'",
+        BAD,
+    ),
+    attempt(
+        "name two hosts",
+        "send 'GET http://localhost:$ALLOWED/open/x HTTP/1.1' 'Host: localhost:$ALLOWED' 'Host: localhost:$CLOSED'",
+        BAD,
+    ),
+    attempt(
+        "hide a second request behind the first",
+        "send 'GET http://localhost:$ALLOWED/open/x HTTP/1.1' 'Host: localhost:$ALLOWED' '' 'GET http://localhost:$CLOSED/ HTTP/1.1' 'Host: localhost:$CLOSED'",
+        &["let through"],
+    ),
+    attempt(
+        "two lengths of one body",
+        "send 'GET http://localhost:$ALLOWED/open/x HTTP/1.1' 'Host: localhost:$ALLOWED' 'Content-Length: 0' 'Content-Length: 5'",
+        BAD,
+    ),
+];
+
 /// Words the lines use.
 pub(super) const PRELUDE: &str = r#"
 call() {
@@ -553,6 +766,16 @@ socket() {
 reach() {
     perl -MIO::Socket::IP -e 'my $s = IO::Socket::IP->new(PeerHost => $ARGV[0],
         PeerPort => $ARGV[1], Timeout => 2); print $s ? "ESCAPED" : $@' "$@"
+}
+get() {
+    curl -sS -m 10 --noproxy '' "$@"
+}
+tunnel() {
+    curl -sS -m 10 --noproxy '' -p "$@"
+}
+send() {
+    perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new("127.0.0.1:3128") or die $@;
+        print $s map("$_\r\n", @ARGV), "\r\n"; $s->flush; print while <$s>' "$@"
 }
 terminal() {
     perl -e 'open(M, "+<", "/dev/ptmx") or die $!; my $u = pack "i", 0;

@@ -4,6 +4,7 @@
 //! a proxy.
 
 mod escapes;
+mod network;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};

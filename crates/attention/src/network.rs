@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use missiond_api::Home;
+use missiond_audit::{AuditLog, Entry};
 use missiond_config::policy_files::PolicyFiles;
-use missiond_core::{Event, TraceContext};
+use missiond_core::{AuditKind, Event, TraceContext};
 use missiond_egress::{Caller, Egress, Judge, Limits, Report, Ruling, SystemResolver, Target};
 use missiond_guard::policy::Outbound;
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
@@ -31,6 +32,7 @@ const MAX_TOLD: usize = 2000;
 pub struct Network {
     egress: Arc<Egress>,
     timeline: Timeline,
+    audit: AuditLog,
     reports: Mutex<Option<mpsc::Receiver<Report>>>,
     tasks: Tasks,
 }
@@ -41,6 +43,7 @@ impl Network {
         home: &Home,
         policies: Arc<PolicyFiles>,
         timeline: Timeline,
+        audit: AuditLog,
         supervisor: Supervisor,
     ) -> Self {
         let (told, reports) = mpsc::channel(WAITING);
@@ -59,6 +62,7 @@ impl Network {
         Self {
             egress: Arc::new(egress),
             timeline,
+            audit,
             reports: Mutex::new(Some(reports)),
             tasks: Tasks::new(supervisor),
         }
@@ -79,10 +83,14 @@ impl Component for Network {
 
     fn start(self: Arc<Self>) -> BoxFuture<'static, Result<(), StartError>> {
         Box::pin(async move {
-            let timeline = self.timeline.clone();
+            let (timeline, audit) = (self.timeline.clone(), self.audit.clone());
             let mut reports = self.reports.lock().take();
             self.tasks.spawn_restarting("network decisions", move || {
-                tell(timeline.clone(), reports.take())
+                let told = Record {
+                    timeline: timeline.clone(),
+                    audit: audit.clone(),
+                };
+                tell(told, reports.take())
             });
             Ok(())
         })
@@ -143,7 +151,13 @@ struct Told {
     since: u64,
 }
 
-async fn tell(timeline: Timeline, reports: Option<mpsc::Receiver<Report>>) {
+/// Where decisions are told.
+struct Record {
+    timeline: Timeline,
+    audit: AuditLog,
+}
+
+async fn tell(told: Record, reports: Option<mpsc::Receiver<Report>>) {
     // After a panic the reports are gone with the task that had them.
     let Some(mut reports) = reports else { return };
     let mut known: HashMap<Same, Told> = HashMap::new();
@@ -156,46 +170,55 @@ async fn tell(timeline: Timeline, reports: Option<mpsc::Receiver<Report>>) {
                 match known.get_mut(&same) {
                     Some(told) if told.at.elapsed() < AGAIN_AFTER => told.since += 1,
                     _ => {
-                        record(&timeline, &report, 1).await;
+                        told.record(&report, 1).await;
                         if known.len() >= MAX_TOLD {
-                            flush(&timeline, &mut known).await;
+                            told.flush(&mut known).await;
                         }
                         let at = tokio::time::Instant::now();
                         known.insert(same, Told { at, report, since: 0 });
                     }
                 }
             }
-            _ = ticks.tick() => flush(&timeline, &mut known).await,
+            _ = ticks.tick() => told.flush(&mut known).await,
         }
     }
 }
 
-/// Tells what was the same again, and forgets it.
-async fn flush(timeline: &Timeline, known: &mut HashMap<Same, Told>) {
-    for told in std::mem::take(known).into_values() {
-        if told.since > 0 {
-            record(timeline, &told.report, told.since).await;
+impl Record {
+    /// Tells what was the same again, and forgets it.
+    async fn flush(&self, known: &mut HashMap<Same, Told>) {
+        for told in std::mem::take(known).into_values() {
+            if told.since > 0 {
+                self.record(&told.report, told.since).await;
+            }
         }
     }
-}
 
-async fn record(timeline: &Timeline, report: &Report, count: u64) {
-    let target = &report.target;
-    let shown = |text: &str| mask(text).into_string();
-    let event = Event::EgressDecided {
-        caller: report.caller.name.clone(),
-        kind: report.caller.kind.as_str().to_owned(),
-        outcome: report.outcome.as_str().to_owned(),
-        host: target.host.to_string(),
-        port: target.port,
-        method: target.request.as_ref().map(|(method, _)| method.clone()),
-        path: target.path().map(shown),
-        rules: report.rules.clone(),
-        reason: shown(&report.reason),
-        digest: target.digest(),
-        count,
-    };
-    if let Err(error) = timeline.record(event, TraceContext::root()).await {
-        tracing::warn!(%error, "decision about a host not recorded on timeline");
+    async fn record(&self, report: &Report, count: u64) {
+        let Report { caller, target, .. } = report;
+        let kind = caller.kind.as_str();
+        let entry = Entry::of_daemon(AuditKind::Decision, "network", &target.without_query())
+            .about(&format!("{kind} {}", caller.name))
+            .digest(&target.digest())
+            .rule(&report.rules.join(", "))
+            .outcome(report.outcome.as_str());
+        self.audit.record_soon(entry).await;
+        let shown = |text: &str| mask(text).into_string();
+        let event = Event::EgressDecided {
+            caller: caller.name.clone(),
+            kind: kind.to_owned(),
+            outcome: report.outcome.as_str().to_owned(),
+            host: target.host.to_string(),
+            port: target.port,
+            method: target.request.as_ref().map(|(method, _)| method.clone()),
+            path: target.path().map(shown),
+            rules: report.rules.clone(),
+            reason: shown(&report.reason),
+            digest: target.digest(),
+            count,
+        };
+        if let Err(error) = self.timeline.record(event, TraceContext::root()).await {
+            tracing::warn!(%error, "decision about a host not recorded on timeline");
+        }
     }
 }

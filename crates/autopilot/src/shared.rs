@@ -9,6 +9,7 @@ use missiond_attention::questions::Questions;
 use missiond_briefing::ContextPipeline;
 use missiond_config::Config;
 use missiond_core::{AttemptId, Clock, DaemonId, Timestamp};
+use missiond_egress::Egress;
 use missiond_executions::Executions;
 use missiond_memory::knowledge::{Knowledge, Tended};
 use missiond_runtime::Supervisor;
@@ -37,6 +38,8 @@ pub struct Parts {
     pub questions: Arc<Questions>,
     pub context: ContextPipeline,
     pub knowledge: Knowledge,
+    /// What checks behind a wall go out by.
+    pub egress: Arc<Egress>,
 }
 
 /// What the last round of the memory stage found, for whoever asks.

@@ -65,7 +65,7 @@ key_types! {
     Integer: u32, u64;
     Number: f64;
     Text: String, std::net::SocketAddr, missiond_core::CliEngine, missiond_core::ReviewGate;
-    List: Vec<String>, [f64; 2];
+    List: Vec<String>, Vec<u16>, [f64; 2];
 }
 
 impl KeySpec {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use missiond_os::expand_home;
-use missiond_sandbox::{Network, Place, Profile};
+use missiond_sandbox::{Network, PROXY_PORT, Place, Profile};
 use serde::{Deserialize, Serialize};
 
 use crate::keys::{InvalidValue, key_types, section};
@@ -35,10 +35,14 @@ section! {
         /// The wall around MCP servers whose entry in the list does not say.
         restart tool_servers: Profile = Profile::Open, one of ["open", "guarded", "sealed"];
         /// Which network there is behind a wall that is not sealed: that of the machine,
-        /// none but a loopback of its own, or that with the proxy of `sandbox.proxy` on it.
-        live network: SandboxNetwork = SandboxNetwork::Host, one of ["host", "none", "proxy"];
-        /// The Unix socket of an HTTP proxy, which is then the only way out.
+        /// none but a loopback of its own, or that with a proxy on it, which lets through
+        /// what the policy does.
+        live network: SandboxNetwork = SandboxNetwork::Proxy, one of ["host", "none", "proxy"];
+        /// The Unix socket of another HTTP proxy that takes the place of the daemon's.
         live proxy: String = String::new();
+        /// Ports of this machine's loopback that answer behind walls whose network is the
+        /// daemon's proxy too, for example that of a database.
+        live ports: Vec<u16> = Vec::new();
         /// Files and folders that may be read behind every wall beside what is seen anyway.
         live read: Vec<String> = Vec::new();
         /// Files and folders that may be changed behind every wall, for example a cache.
@@ -57,8 +61,11 @@ impl SandboxConfig {
         let mut place = Place::new(profile, folder);
         place.network = match self.network {
             SandboxNetwork::Host => Network::Host,
-            SandboxNetwork::None => Network::None,
-            SandboxNetwork::Proxy => Network::Proxy(expand_home(Path::new(&self.proxy))),
+            SandboxNetwork::Proxy if !self.proxy.is_empty() => {
+                Network::Proxy(expand_home(Path::new(&self.proxy)))
+            }
+            // Who starts the program opens the daemon's proxy for it.
+            SandboxNetwork::None | SandboxNetwork::Proxy => Network::None,
         };
         let named = |paths: &[String]| -> Vec<PathBuf> {
             let named = paths.iter().map(|path| expand_home(Path::new(path)));
@@ -70,6 +77,13 @@ impl SandboxConfig {
         place.limits.processes = self.processes;
         place.hidden = hidden;
         place
+    }
+
+    /// Whether what runs behind such a wall goes out by the daemon's own proxy.
+    pub fn goes_out_by_daemon(&self, profile: Profile) -> bool {
+        profile == Profile::Guarded
+            && self.network == SandboxNetwork::Proxy
+            && self.proxy.is_empty()
     }
 
     /// The wall around checks: what an agent can have run must not be a way out of its own.
@@ -84,9 +98,14 @@ impl SandboxConfig {
 
     /// What is wrong with the paths among the values.
     pub(crate) fn check(&self) -> Result<(), InvalidValue> {
-        if self.network == SandboxNetwork::Proxy && self.proxy.is_empty() {
-            let message = "`sandbox.proxy` must name the proxy's socket".to_owned();
-            return Err(InvalidValue::new("sandbox.network", message));
+        for (port, what) in [
+            (0, "no port"),
+            (PROXY_PORT, "where the proxy answers behind a wall"),
+        ] {
+            if self.ports.contains(&port) {
+                let message = format!("{port} is {what}");
+                return Err(InvalidValue::new("sandbox.ports", message));
+            }
         }
         let proxy: Vec<_> = Some(&self.proxy)
             .filter(|path| !path.is_empty())
@@ -123,17 +142,33 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_is_a_path_and_is_named_where_it_is_the_network() {
-        let mut config = SandboxConfig {
-            network: SandboxNetwork::Proxy,
-            ..SandboxConfig::default()
+    fn the_network_is_the_daemons_proxy_unless_another_is_named() {
+        let mut config = SandboxConfig::default();
+        let network = |config: &SandboxConfig| {
+            let place = config.place(Profile::Guarded, Path::new("/work"), Vec::new());
+            place.network
         };
-        assert!(config.check().is_err());
+        assert!(config.goes_out_by_daemon(Profile::Guarded));
+        assert!(!config.goes_out_by_daemon(Profile::Sealed));
+        // Nobody has opened it yet: until then there is none.
+        assert_eq!(network(&config), Network::None);
         config.proxy = "run/proxy.sock".to_owned();
         assert!(config.check().is_err());
         config.proxy = "/run/proxy.sock".to_owned();
         assert!(config.check().is_ok());
-        let place = config.place(Profile::Guarded, Path::new("/work"), Vec::new());
-        assert_eq!(place.network, Network::Proxy("/run/proxy.sock".into()));
+        assert!(!config.goes_out_by_daemon(Profile::Guarded));
+        assert_eq!(network(&config), Network::Proxy("/run/proxy.sock".into()));
+    }
+
+    #[test]
+    fn a_port_that_cannot_be_let_in_is_refused() {
+        for (port, why) in [(0, "no port"), (3128, "where the proxy answers")] {
+            let config = SandboxConfig {
+                ports: vec![5432, port],
+                ..SandboxConfig::default()
+            };
+            let refused = config.check().unwrap_err().message;
+            assert!(refused.contains(why), "{refused}");
+        }
     }
 }

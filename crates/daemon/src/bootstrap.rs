@@ -24,6 +24,7 @@ use missiond_briefing::{self as briefing, ContextPipeline};
 use missiond_config::policy_files::PolicyFiles;
 use missiond_config::{Config, ConfigError, LogConfig, changes};
 use missiond_core::{Clock, DaemonId, ErrorCode, Event, SystemClock, TraceContext};
+use missiond_egress::Egress;
 use missiond_executions::database_journal::{DatabaseJournals, Holder};
 use missiond_executions::journals::HomeJournals;
 use missiond_executions::{self as executions, ExecutionError, Executions};
@@ -408,6 +409,8 @@ async fn core_modules(base: &Base, crashed: Option<DaemonId>) -> Result<ThisRun,
 
 /// What connects the daemon with programs of others.
 struct Gateways {
+    policies: Arc<PolicyFiles>,
+    network: Arc<Network>,
     llm: Arc<Llm>,
     toolhub: Arc<Toolhub>,
     http_access: HttpAccess,
@@ -415,6 +418,14 @@ struct Gateways {
 
 /// Phase 3: what the daemon reaches out to, and who may reach it.
 fn gateways(base: &Base) -> Result<Gateways, StartError> {
+    let policies = Arc::new(PolicyFiles::new(&base.home));
+    let network = Arc::new(Network::new(
+        &base.home,
+        Arc::clone(&policies),
+        base.timeline.clone(),
+        base.audit.clone(),
+        base.supervisor.clone(),
+    ));
     let toolhub = Toolhub::new(&toolhub::Parts {
         home: &base.home,
         db: &base.db,
@@ -424,6 +435,7 @@ fn gateways(base: &Base) -> Result<Gateways, StartError> {
         supervisor: &base.supervisor,
         health_check: base.config.borrow().daemon.health_check(),
         sandbox: &base.config.borrow().sandbox,
+        egress: network.egress(),
     })
     .map_err(StartError::Toolhub)?;
     let http_access = HttpAccess::new(&base.home, base.db.clone(), Arc::clone(&base.clock))
@@ -436,6 +448,8 @@ fn gateways(base: &Base) -> Result<Gateways, StartError> {
         supervisor: base.supervisor.clone(),
     });
     Ok(Gateways {
+        policies,
+        network,
         llm: Arc::new(llm),
         toolhub: Arc::new(toolhub),
         http_access,
@@ -457,19 +471,15 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         code,
         conversations,
     } = memory(&base);
-    let policies = Arc::new(PolicyFiles::new(&base.home));
-    let network = Arc::new(Network::new(
-        &base.home,
-        Arc::clone(&policies),
-        base.timeline.clone(),
-        base.supervisor.clone(),
-    ));
-    let Agents { slots, executions } = agents(&base, &gateways.llm)?;
+    let Gateways {
+        policies, network, ..
+    } = &gateways;
+    let Agents { slots, executions } = agents(&base, &gateways.llm, network.egress())?;
     let Attention {
         questions,
         permissions,
         notifications,
-    } = attention(&base, &slots, &executions, &policies);
+    } = attention(&base, &slots, &executions, policies);
     let context = ContextPipeline::new(briefing::Parts {
         db: base.db.clone(),
         clock: Arc::clone(&base.clock),
@@ -494,6 +504,7 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         questions: Arc::clone(&questions),
         context: context.clone(),
         knowledge: knowledge.clone(),
+        egress: Arc::clone(network.egress()),
     };
     Ok(Arc::new(DaemonState {
         id: base.id,
@@ -520,7 +531,7 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         permissions,
         notifications,
         llm: gateways.llm,
-        network,
+        network: gateways.network,
         toolhub: gateways.toolhub,
         http_access: gateways.http_access,
         settings: Settings::new(&base.home),
@@ -578,7 +589,7 @@ struct Agents {
     executions: Arc<Executions>,
 }
 
-fn agents(base: &Base, llm: &Arc<Llm>) -> Result<Agents, StartError> {
+fn agents(base: &Base, llm: &Arc<Llm>, egress: &Arc<Egress>) -> Result<Agents, StartError> {
     let slots = Arc::new(Slots::new(
         &base.home,
         base.id,
@@ -610,6 +621,7 @@ fn agents(base: &Base, llm: &Arc<Llm>) -> Result<Agents, StartError> {
         config: base.config.subscribe(),
         supervisor: base.supervisor.clone(),
         audit: base.audit.clone(),
+        egress: Arc::clone(egress),
     }));
     Ok(Agents { slots, executions })
 }

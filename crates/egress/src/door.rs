@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use missiond_runtime::{OnPanic, Tasks};
@@ -12,6 +13,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::Semaphore;
 
 use crate::judge::Caller;
+use crate::machine::{MachinePort, serve_port};
 use crate::proxy::Parts;
 use crate::serve::{Context, serve};
 
@@ -21,6 +23,8 @@ pub struct Door {
     caller: Arc<Caller>,
     place: Place,
     tasks: Arc<Tasks>,
+    /// Its file is gone: another door may have the path by now.
+    removed: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -36,7 +40,15 @@ enum Place {
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Door {
-    pub(crate) fn socket(path: &Path, caller: Caller, parts: Arc<Parts>) -> io::Result<Self> {
+    /// A socket that leads to the proxy, or to a port of this machine.
+    pub(crate) fn socket(
+        path: &Path,
+        caller: Caller,
+        leads_to: Option<MachinePort>,
+        parts: Arc<Parts>,
+    ) -> io::Result<Self> {
+        // Left by a daemon that was killed.
+        let _ = std::fs::remove_file(path);
         let listener = UnixListener::bind(path)?;
         // The folder is closed to others already.
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
@@ -52,9 +64,12 @@ impl Door {
                 match listener.accept().await {
                     Ok((stream, _)) => {
                         let Some(tasks) = inner.upgrade() else { return };
-                        let served = serve(stream, context.clone());
+                        let context = context.clone();
                         tasks.spawn("egress connection", None, OnPanic::Report, async move {
-                            served.await;
+                            match leads_to {
+                                None => serve(stream, context).await,
+                                Some(port) => serve_port(stream, port, &context).await,
+                            }
                             drop(permit);
                         });
                     }
@@ -109,6 +124,7 @@ impl Door {
             caller: Arc::new(caller),
             place,
             tasks: Arc::new(Tasks::new(parts.supervisor.clone())),
+            removed: AtomicBool::new(false),
         }
     }
 
@@ -148,12 +164,15 @@ impl Door {
 
     /// Ends every connection; returns when none runs any more.
     pub(crate) async fn close(&self) {
-        self.tasks.stop().await;
         self.remove();
+        self.tasks.stop().await;
     }
 
-    fn remove(&self) {
-        if let Place::Socket(path) = &self.place {
+    /// Takes its file away, once.
+    pub(crate) fn remove(&self) {
+        if let Place::Socket(path) = &self.place
+            && !self.removed.swap(true, Ordering::AcqRel)
+        {
             let _ = std::fs::remove_file(path);
         }
     }

@@ -60,6 +60,16 @@ impl Target {
         }
     }
 
+    /// The same without what nobody else's business may stand in.
+    #[must_use]
+    pub fn without_query(&self) -> String {
+        let Self { host, port, .. } = self;
+        match (&self.request, self.path()) {
+            (Some((method, _)), Some(path)) => format!("{method} http://{host}:{port}{path}"),
+            _ => self.line(),
+        }
+    }
+
     /// The same request has the same digest.
     #[must_use]
     pub fn digest(&self) -> String {

@@ -8,11 +8,14 @@ use std::time::Duration;
 
 use missiond_os::files::{ClosedTo, use_own_dir};
 use missiond_runtime::Supervisor;
+use missiond_sandbox::{Network, Place};
 use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
 
 use crate::dial::Resolve;
 use crate::door::Door;
-use crate::judge::{Caller, Judge};
+use crate::judge::{Caller, CallerKind, Judge};
+use crate::machine::MachinePort;
 
 /// How much and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,11 +76,14 @@ pub enum OpenError {
     Randomness,
 }
 
+/// What a door is of, and to which port of this machine it leads; none to the proxy.
+type Whose = (Caller, Option<u16>);
+
 /// The ways out, a door for each caller.
 #[derive(Debug)]
 pub struct Egress {
     parts: Arc<Parts>,
-    doors: Mutex<HashMap<Caller, Arc<Door>>>,
+    doors: Mutex<HashMap<Whose, Arc<Door>>>,
 }
 
 impl Egress {
@@ -89,19 +95,41 @@ impl Egress {
         }
     }
 
-    /// The socket of a caller: the one that is open, or a new one.
+    /// Makes the proxy the network of a place in which a caller is to run, with these ports
+    /// of this machine beside it.
+    pub fn lead_out(
+        &self,
+        caller: &Caller,
+        ports: impl IntoIterator<Item = MachinePort>,
+        place: &mut Place,
+    ) -> Result<(), OpenError> {
+        place.network = Network::Proxy(self.open(caller)?);
+        for port in ports {
+            let socket = self.door(caller, Some(port))?;
+            place.ports.push((port.port, socket));
+        }
+        Ok(())
+    }
+
+    /// The socket of a caller: the one that is open, or a new one. A caller has the same
+    /// path from every daemon of a home, so that its program goes on with the next one.
     pub fn open(&self, caller: &Caller) -> Result<PathBuf, OpenError> {
+        self.door(caller, None)
+    }
+
+    fn door(&self, caller: &Caller, port: Option<MachinePort>) -> Result<PathBuf, OpenError> {
+        let whose = (caller.clone(), port.map(|port| port.port));
         let mut doors = self.doors.lock();
-        if let Some(path) = doors.get(caller).and_then(|door| door.path()) {
+        if let Some(path) = doors.get(&whose).and_then(|door| door.path()) {
             return Ok(path.to_owned());
         }
-        let path = self.new_path()?;
-        let door = Door::socket(&path, caller.clone(), Arc::clone(&self.parts));
+        let path = self.path_of(&whose)?;
+        let door = Door::socket(&path, caller.clone(), port, Arc::clone(&self.parts));
         let door = door.map_err(|error| OpenError::Socket {
             path: path.display().to_string(),
             error,
         })?;
-        doors.insert(caller.clone(), Arc::new(door));
+        doors.insert(whose, Arc::new(door));
         Ok(path)
     }
 
@@ -118,9 +146,17 @@ impl Egress {
     }
 
     /// Ends what a caller has open. Nothing of it goes out any more when this returns.
-    pub async fn close(&self, caller: &Caller) {
-        let door = self.doors.lock().remove(caller);
-        if let Some(door) = door {
+    pub async fn close(&self, kind: CallerKind, name: &str) {
+        let is_of = |whose: &Whose| whose.0.kind == kind && whose.0.name == name;
+        let closed: Vec<Arc<Door>> = {
+            let mut doors = self.doors.lock();
+            let closed = doors.extract_if(|whose, _| is_of(whose));
+            let closed: Vec<_> = closed.map(|(_, door)| door).collect();
+            // While nobody can open the same path anew.
+            closed.iter().for_each(|door| door.remove());
+            closed
+        };
+        for door in closed {
             door.close().await;
         }
     }
@@ -136,17 +172,26 @@ impl Egress {
     /// Those that are open.
     #[must_use]
     pub fn callers(&self) -> Vec<Caller> {
-        self.doors.lock().keys().cloned().collect()
+        let doors = self.doors.lock();
+        let proxies = doors.keys().filter(|(_, port)| port.is_none());
+        proxies.map(|(caller, _)| caller.clone()).collect()
     }
 
-    fn new_path(&self) -> Result<PathBuf, OpenError> {
+    fn path_of(&self, (caller, port): &Whose) -> Result<PathBuf, OpenError> {
         let folder: &Path = &self.parts.folder;
         use_own_dir(folder, ClosedTo::Everything).map_err(|error| OpenError::Folder {
             folder: folder.display().to_string(),
             error,
         })?;
+        let mut name = Sha256::new();
+        name.update(caller.kind.as_str());
+        name.update([0]);
+        name.update(&caller.name);
+        name.update([0]);
+        name.update(caller.folder.as_os_str().as_encoded_bytes());
+        name.update(port.unwrap_or_default().to_be_bytes());
         // Short, because the path of a socket may have 107 bytes.
-        Ok(folder.join(random(6)?))
+        Ok(folder.join(missiond_os::hex::encode(&name.finalize()[..8])))
     }
 }
 

@@ -601,7 +601,7 @@ async fn every_caller_has_a_door_of_its_own_and_nothing_passes_a_closed_one() {
         world.judge.reports.lock().last().unwrap().caller.name,
         "other"
     );
-    world.egress.close(&caller("other")).await;
+    world.egress.close(CallerKind::Execution, "other").await;
     let mut rest = Vec::new();
     let _ = stream.read_to_end(&mut rest).await;
     assert!(UnixStream::connect(&other).await.is_err());

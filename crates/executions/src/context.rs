@@ -8,6 +8,7 @@ use missiond_api::Home;
 use missiond_audit::AuditLog;
 use missiond_config::Config;
 use missiond_core::{Clock, ExecutionId, SlotId};
+use missiond_egress::Egress;
 use missiond_journal::{Acknowledgement, Policy, Reason};
 use missiond_llm::Llm;
 use missiond_runtime::Supervisor;
@@ -45,6 +46,7 @@ pub(crate) struct Context {
     pub(crate) audit: AuditLog,
     /// Where the audit has the journals.
     pub(crate) audited: AuditedJournals,
+    pub(crate) egress: Arc<Egress>,
 }
 
 impl Context {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use missiond_adapters::{Equipment, StartupDialog};
 use missiond_core::{DeliveryStatus, Event, ExecutionLifecycle, PtyState, Seq};
+use missiond_egress::CallerKind;
 use missiond_journal::catalogue::Process;
 use missiond_journal::marker::{self, Expected, ParsedMarker};
 use missiond_journal::{Confidence, Source, Text, Transport};
@@ -390,6 +391,8 @@ pub(super) async fn close(context: &Context, run: &Arc<Run>) {
     if let Err(error) = noted {
         tracing::error!(execution = %run.id, %error, "end of execution not stored");
     }
+    let name = run.id.to_string();
+    context.egress.close(CallerKind::Execution, &name).await;
     context.runs().remove(&run.id);
     context.audited.ended();
     run.closed.notify_waiters();

@@ -53,6 +53,7 @@ use missiond_api::Home;
 use missiond_audit::AuditLog;
 use missiond_config::Config;
 use missiond_core::{Clock, ExecutionId, ObservationId, SlotId};
+use missiond_egress::Egress;
 use missiond_journal::catalogue::{Review, SignalType, parse_tool_call};
 use missiond_journal::record::Sender;
 use missiond_journal::{Acknowledgement, Confidence, Observed, Outcome, Policy, Source};
@@ -100,6 +101,8 @@ pub struct Parts {
     pub config: watch::Receiver<Arc<Config>>,
     pub supervisor: Supervisor,
     pub audit: AuditLog,
+    /// What agents behind a wall go out by.
+    pub egress: Arc<Egress>,
 }
 
 /// The executions of this daemon.
@@ -127,6 +130,7 @@ impl Executions {
             programs: ProgramDigests::default(),
             audit: parts.audit,
             audited: AuditedJournals::default(),
+            egress: parts.egress,
         });
         Self {
             context,

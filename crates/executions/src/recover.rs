@@ -64,6 +64,7 @@ impl Executions {
                 continue;
             }
             tracing::info!(execution = %run.id, "execution recovered");
+            context.reopen_way_out((run.id, &run.engine), row.slot);
             messages::settle_interrupted(context, &run).await?;
             spooled_hooks::ingest(context, &run).await;
             let dialogs = context.startup_left(run.id, &run.engine).await;

@@ -1,31 +1,35 @@
 //! What an agent needs behind a wall beside its work: its launch folder, this program, its
-//! end of the daemon, and what its engine keeps in the home.
+//! end of the daemon, what its engine keeps in the home, and its own way out.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use missiond_adapters::home_needs;
-use missiond_config::SandboxConfig;
-use missiond_core::CliEngine;
+use missiond_config::Config;
+use missiond_core::{CliEngine, ExecutionId, SlotId};
+use missiond_egress::{Caller, CallerKind, MachinePort, OpenError};
 use missiond_os::programs::own_program;
 use missiond_sandbox::{Nesting, Place, Profile};
 
+use crate::Executions;
 use crate::context::Context;
+use crate::error::ExecutionError;
 
 impl Context {
     /// The place of an agent; none where there is to be no wall.
     pub(crate) fn place(
         &self,
         profile: Profile,
-        engine: &CliEngine,
+        (execution, engine): (ExecutionId, &CliEngine),
         (cwd, launch_folder): (&Path, &Path),
         variables: &BTreeMap<String, String>,
-    ) -> Option<Place> {
+    ) -> Result<Option<Place>, ExecutionError> {
         if profile == Profile::Open {
-            return None;
+            return Ok(None);
         }
-        let config: SandboxConfig = self.config.borrow().sandbox.clone();
-        let mut place = config.place(profile, cwd, self.home.own_folders());
+        let config = self.config.borrow().clone();
+        let own = self.home.own_folders();
+        let mut place = config.sandbox.place(profile, cwd, own);
         place.writable.push(launch_folder.to_owned());
         place.readable.extend(own_program().ok());
         place.doors.push(self.home.socket());
@@ -37,6 +41,77 @@ impl Context {
                 place.nesting = Nesting::Allowed;
             }
         }
-        Some(place)
+        if config.sandbox.goes_out_by_daemon(profile) {
+            self.lead_out((execution, engine), cwd, &config, &mut place)
+                .map_err(|error| ExecutionError::Invalid(format!("no way out: {error}")))?;
+        }
+        Ok(Some(place))
+    }
+
+    /// Opens again what an agent goes out by that an earlier daemon started.
+    pub(crate) fn reopen_way_out(
+        &self,
+        (execution, engine): (ExecutionId, &CliEngine),
+        slot: SlotId,
+    ) {
+        let open = self.slots.find(&slot.to_string());
+        let Some(record) = open.map(|open| open.record) else {
+            return;
+        };
+        let config = self.config.borrow().clone();
+        let profile = record.sandbox.unwrap_or(Profile::Open);
+        if !config.sandbox.goes_out_by_daemon(profile) {
+            return;
+        }
+        let mut place = Place::elsewhere(profile);
+        let opened = self.lead_out((execution, engine), &record.cwd, &config, &mut place);
+        if let Err(error) = opened {
+            tracing::error!(%execution, %error, "way out of agent not opened again");
+        }
+    }
+
+    fn lead_out(
+        &self,
+        (execution, engine): (ExecutionId, &CliEngine),
+        cwd: &Path,
+        config: &Config,
+        place: &mut Place,
+    ) -> Result<(), OpenError> {
+        let caller = Caller {
+            kind: CallerKind::Execution,
+            name: execution.to_string(),
+            folder: cwd.to_owned(),
+        };
+        // Its model, where that is reached through this daemon, which may not serve yet.
+        let configured = Some(config.http.listen.port()).filter(|port| *port != 0);
+        let model = self.llm.port().or(configured);
+        let model: Vec<u16> = model
+            .filter(|_| config.llm.is_for(engine))
+            .into_iter()
+            .collect();
+        let ports = MachinePort::each(&config.sandbox.ports, "sandbox.ports");
+        let ports = ports.chain(MachinePort::each(&model, "llm.engines"));
+        self.egress.lead_out(&caller, ports, place)
+    }
+}
+
+impl Executions {
+    /// Makes the way out of a running agent that of a place as well, for what it has
+    /// started there.
+    pub fn share_way_out(&self, slot: SlotId, place: &mut Place) -> Result<(), ExecutionError> {
+        let context = &self.context;
+        let (Some(run), Some(open)) = (
+            context.run_in(slot),
+            context.slots.find(&slot.to_string()),
+        ) else {
+            return Ok(());
+        };
+        let config = context.config.borrow().clone();
+        if !config.sandbox.goes_out_by_daemon(place.profile) {
+            return Ok(());
+        }
+        context
+            .lead_out((run.id, &run.engine), &open.record.cwd, &config, place)
+            .map_err(|error| ExecutionError::Invalid(format!("no way out: {error}")))
     }
 }

@@ -157,6 +157,11 @@ impl Llm {
         self.state.lock().address = Some(address);
     }
 
+    /// The port at which agents reach the daemon.
+    pub fn port(&self) -> Option<u16> {
+        self.address().map(|address| address.port())
+    }
+
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         self.state.lock().address
     }

@@ -24,9 +24,12 @@ pub(super) fn of_program(call: &Call, folder: Option<&Path>) -> Result<Option<Pl
         return Ok(None);
     };
     let hidden = call.daemon.home.own_folders();
-    Ok(Some(
-        call.daemon.config().sandbox.place(profile, folder, hidden),
-    ))
+    let mut place = call.daemon.config().sandbox.place(profile, folder, hidden);
+    if let Some(slot) = call.principal.slot() {
+        let shared = call.daemon.executions.share_way_out(slot, &mut place);
+        shared.map_err(|error| ApiError::new(error.code(), error.to_string()))?;
+    }
+    Ok(Some(place))
 }
 
 /// The wall around whoever calls.

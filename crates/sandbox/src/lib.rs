@@ -43,4 +43,4 @@ pub use profile::Profile;
 pub use stages::take_part;
 #[cfg(not(target_os = "linux"))]
 pub use stages_elsewhere::take_part;
-pub use wall::{Entry, Kind, Limits, Nesting, Network, Wall};
+pub use wall::{Entry, Kind, Limits, Nesting, Network, PROXY_PORT, Wall};

@@ -72,6 +72,9 @@ pub struct Place {
     pub network: Network,
     /// Unix sockets that it may reach, at their own paths.
     pub doors: Vec<PathBuf>,
+    /// Unix sockets that answer at ports of its own loopback, where it has one.
+    #[serde(default)]
+    pub ports: Vec<(u16, PathBuf)>,
     pub limits: Limits,
     pub nesting: Nesting,
 }
@@ -96,6 +99,7 @@ impl Place {
             hidden: Vec::new(),
             network: Network::Host,
             doors: Vec::new(),
+            ports: Vec::new(),
             limits: Limits::default(),
             nesting: Nesting::Refused,
         }
@@ -196,6 +200,10 @@ impl Place {
             environment: environment(profile, &network),
             network,
             doors: self.doors.clone(),
+            ports: match profile {
+                Profile::Sealed => Vec::new(),
+                Profile::Open | Profile::Guarded => self.ports.clone(),
+            },
             limits: self.limits,
             nesting: self.nesting,
             refusal_mark: format!("{:032x} ", rand::random::<u128>()),

@@ -2,7 +2,8 @@
 //! Bytes go both ways and nothing is read; who is behind the socket decides.
 //!
 //! The proxy's door is an address on the loopback, because programs know how to reach a
-//! proxy by address and not by path. A door of the daemon is a socket at the same path
+//! proxy by address and not by path, and so are the ports of the machine that are let in. A
+//! door of the daemon is a socket at the same path
 //! inside; it is not the socket itself, so that it still leads there when the daemon was
 //! started anew and made another. Connections come from this stage, which stands below
 //! whoever started the program, and so are told to be the program's.
@@ -30,30 +31,42 @@ const MOST: usize = 256;
 pub(crate) struct Door {
     folder: File,
     name: PathBuf,
-    /// Where it is inside; none for the proxy's.
-    pub(crate) inside: Option<PathBuf>,
+    inside: Inside,
+}
+
+/// Where a door is inside.
+#[derive(Debug)]
+enum Inside {
+    Port(u16),
+    Path(PathBuf),
 }
 
 /// The doors of a plan. Before the machine goes out of sight.
 pub(crate) fn doors(wall: &Wall) -> Result<Vec<Door>, String> {
     let proxy = match &wall.network {
-        Network::Proxy(socket) => Some((socket, None)),
+        Network::Proxy(socket) => Some((socket, Inside::Port(PROXY_PORT))),
         Network::Host | Network::None => None,
     };
-    let others = wall
-        .doors
-        .iter()
-        .map(|socket| (socket, Some(socket.clone())));
-    let each = proxy.into_iter().chain(others).map(|(socket, inside)| {
-        let missing = || format!("{} is no place of a socket", socket.display());
-        let (folder, name) = (socket.parent(), socket.file_name());
-        let folder = File::open(folder.ok_or_else(missing)?);
-        Ok(Door {
-            folder: folder.map_err(|error| format!("{}: {error}", missing()))?,
-            name: name.ok_or_else(missing)?.into(),
-            inside,
-        })
-    });
+    // On the machine's own network the port itself answers.
+    let own_loopback = wall.network != Network::Host;
+    let ports = wall.ports.iter().filter(|_| own_loopback);
+    let ports = ports.map(|(port, socket)| (socket, Inside::Port(*port)));
+    let paths = wall.doors.iter();
+    let paths = paths.map(|socket| (socket, Inside::Path(socket.clone())));
+    let each = proxy
+        .into_iter()
+        .chain(ports)
+        .chain(paths)
+        .map(|(socket, inside)| {
+            let missing = || format!("{} is no place of a socket", socket.display());
+            let (folder, name) = (socket.parent(), socket.file_name());
+            let folder = File::open(folder.ok_or_else(missing)?);
+            Ok(Door {
+                folder: folder.map_err(|error| format!("{}: {error}", missing()))?,
+                name: name.ok_or_else(missing)?.into(),
+                inside,
+            })
+        });
     each.collect()
 }
 
@@ -64,12 +77,17 @@ enum Listener {
 }
 
 impl Door {
-    /// Opens it: `place` is where its path inside stands for now. Serves as long as this
+    /// Opens it: `root` is where the root inside stands for now. Serves as long as this
     /// process lives.
-    pub(crate) fn open(self, place: Option<&Path>) -> Result<(), String> {
-        let listener = match place {
-            None => TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT)).map(Listener::Loopback),
-            Some(place) => UnixListener::bind(place).map(Listener::Path),
+    pub(crate) fn open(self, root: &Path) -> Result<(), String> {
+        let listener = match &self.inside {
+            Inside::Port(port) => {
+                TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).map(Listener::Loopback)
+            }
+            Inside::Path(path) => {
+                let path = path.strip_prefix("/").unwrap_or(path);
+                UnixListener::bind(root.join(path)).map(Listener::Path)
+            }
         };
         let name = self.name.display();
         let listener = listener.map_err(|error| format!("no way to {name}: {error}"))?;

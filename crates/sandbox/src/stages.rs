@@ -113,11 +113,7 @@ fn run(wall: &Wall, argv: &[OsString]) -> Result<ExitStatus, String> {
     let (mut told, tells) = std::io::pipe().map_err(|error| format!("no pipe: {error}"))?;
     inherit(&tells)?;
     for door in doors {
-        let inside = door
-            .inside
-            .as_ref()
-            .map(|path| stage.join(path.strip_prefix("/").unwrap_or(path)));
-        door.open(inside.as_deref())?;
+        door.open(&stage)?;
     }
     hand_on_capabilities()?;
     // Not earlier: from here on this thread cannot start others, and the doors have theirs.

@@ -19,6 +19,10 @@ pub struct Wall {
     pub network: Network,
     /// Sockets of the machine that answer at the same path inside.
     pub doors: Vec<PathBuf>,
+    /// Ports of the loopback inside at which a Unix socket of the machine answers; of a
+    /// network of its own alone.
+    #[serde(default)]
+    pub ports: Vec<(u16, PathBuf)>,
     pub limits: Limits,
     pub nesting: Nesting,
     /// Set, or with nothing removed, in the environment the program is given.
@@ -70,7 +74,7 @@ pub enum Network {
 }
 
 /// Where the proxy answers inside.
-pub(crate) const PROXY_PORT: u16 = 3128;
+pub const PROXY_PORT: u16 = 3128;
 
 /// The most that may be used, all processes together where the system counts so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use missiond_os::environment::{Child as Kind, inherited, own_text};
@@ -21,6 +22,27 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// After it was told to end, its keeper has this long for all of it.
 const ENDING: Duration = Duration::from_secs(6);
 
+/// Gives the place of a server, by its name, its network.
+type OpenNetwork = dyn Fn(&str, &mut Place) -> Result<(), String> + Send + Sync;
+
+/// What gives servers behind a wall their network.
+#[derive(Clone)]
+pub struct ServerNetwork(Arc<OpenNetwork>);
+
+impl ServerNetwork {
+    pub fn new(
+        open: impl Fn(&str, &mut Place) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(open))
+    }
+}
+
+impl std::fmt::Debug for ServerNetwork {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ServerNetwork")
+    }
+}
+
 /// The command that runs [`crate::keep`]. The number of this process, `--`, the
 /// program and its arguments are put behind it.
 #[derive(Debug, Clone)]
@@ -30,6 +52,8 @@ pub struct KeeperCommand {
     /// The wall around servers that say nothing of one; what it shows is shown behind
     /// every wall.
     pub place: Place,
+    /// The network of servers behind a wall; that of `place` where there is nothing.
+    pub network: Option<ServerNetwork>,
 }
 
 impl KeeperCommand {
@@ -39,13 +63,18 @@ impl KeeperCommand {
             program: missiond_os::programs::own_program()?,
             arguments: vec!["mcp-keep".to_owned()],
             place: Place::elsewhere(Profile::Open),
+            network: None,
         })
     }
 
-    /// The same with a wall around the servers.
+    /// The same with a wall around the servers, and what gives them their network.
     #[must_use]
-    pub fn behind(self, place: Place) -> Self {
-        Self { place, ..self }
+    pub fn behind(self, place: Place, network: Option<ServerNetwork>) -> Self {
+        Self {
+            place,
+            network,
+            ..self
+        }
     }
 }
 
@@ -66,6 +95,7 @@ pub(crate) struct Pipes {
 impl Process {
     /// Starts it. The error is a sentence for the person.
     pub(crate) fn start(
+        server: &str,
         transport: &Transport,
         keeper: &KeeperCommand,
     ) -> Result<(Self, Pipes), String> {
@@ -91,6 +121,11 @@ impl Process {
         place.folder.clone_from(cwd);
         place.readable.extend(wall.read.iter().cloned());
         place.writable.extend(wall.write.iter().cloned());
+        if let Some(ServerNetwork(open)) = &keeper.network
+            && place.profile == Profile::Guarded
+        {
+            open(server, &mut place).map_err(|error| format!("no way out: {error}"))?;
+        }
         let refused = |error: std::io::Error| format!("no sandbox: {error}");
         let file = PathBuf::from(&program);
         let walled = match place.wall(&file, &environment).map_err(refused)? {

@@ -39,7 +39,7 @@ pub use hub::{
 };
 pub use import::{Client as ImportClient, ConfigRoots, FoundServer, find};
 pub use keeper::run as keep;
-pub use launch::KeeperCommand;
+pub use launch::{KeeperCommand, ServerNetwork};
 pub use link::Progress;
 pub use pins::HoldReason;
 pub use register::{

@@ -70,7 +70,7 @@ impl StdioLink {
         inbox: &Arc<Inbox>,
         supervisor: &Supervisor,
     ) -> Result<Self, String> {
-        let (process, pipes) = Process::start(transport, keeper)?;
+        let (process, pipes) = Process::start(server, transport, keeper)?;
         let shared = Arc::new(Shared {
             server: server.to_owned(),
             inbox: Arc::clone(inbox),

@@ -90,6 +90,18 @@ pub struct CommandResult {
 }
 
 impl CommandResult {
+    /// Of a command for which something was missing.
+    #[must_use]
+    pub fn not_started(command: &Command, why: String) -> Self {
+        Self {
+            ending: Ending::NotStarted(why),
+            expected_exit: command.expected_exit,
+            tail: String::new(),
+            output_bytes: 0,
+            millis: 0,
+        }
+    }
+
     #[must_use]
     pub fn passed(&self) -> bool {
         self.exit() == Some(self.expected_exit)

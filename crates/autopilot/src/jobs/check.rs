@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use missiond_core::{Check, Evidence, Isolation, TraceContext};
+use missiond_egress::{Caller, CallerKind, MachinePort};
 use missiond_sandbox::Profile;
 use missiond_workspace::{
     Command, CommandResult, Committed, Ending, Leftovers, WorkspaceError, Worktree, named_files,
@@ -95,9 +96,26 @@ pub(super) async fn run(
     command.expected_exit = check.expected_exit;
     command.tail_limit = missiond_core::EVIDENCE_TAIL_BYTES;
     command.leftovers = leftovers;
+    let config = work.shared.config();
     let hidden = work.shared.home.own_folders();
-    command.sandbox = Some(work.shared.config().sandbox.place(wall, path, hidden));
-    missiond_workspace::run(&command, cancelled).await
+    let mut place = config.sandbox.place(wall, path, hidden);
+    // An attempt has one command at a time.
+    let caller = Caller {
+        kind: CallerKind::Check,
+        name: format!("{} of {}", check.label(), work.attempt.id),
+        folder: path.to_owned(),
+    };
+    let egress = &work.shared.egress;
+    if config.sandbox.goes_out_by_daemon(wall) {
+        let ports = MachinePort::each(&config.sandbox.ports, "sandbox.ports");
+        if let Err(error) = egress.lead_out(&caller, ports, &mut place) {
+            return CommandResult::not_started(&command, format!("no way out: {error}"));
+        }
+    }
+    command.sandbox = Some(place);
+    let ran = missiond_workspace::run(&command, cancelled).await;
+    egress.close(caller.kind, &caller.name).await;
+    ran
 }
 
 /// What a person should know of before they believe the checks.

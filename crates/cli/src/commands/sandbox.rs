@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use missiond_api::Home;
-use missiond_config::Config;
+use missiond_config::{Config, SandboxNetwork};
 use missiond_core::ErrorCode;
 use missiond_os::environment::own_text;
 use missiond_os::programs::{find_program, is_executable};
@@ -122,6 +122,14 @@ pub(super) fn finding(config: &Config) -> Finding {
         "checks {}, setup {}, agents of tasks {}, other agents {}, MCP servers {}",
         sandbox.checks, sandbox.setup, sandbox.agents, sandbox.runs, sandbox.tool_servers
     ));
+    lines.push(match sandbox.network {
+        SandboxNetwork::Host => "the network behind walls is the machine's".to_owned(),
+        SandboxNetwork::None => "there is no network behind walls".to_owned(),
+        SandboxNetwork::Proxy if sandbox.proxy.is_empty() => {
+            "the way out of walls is the daemon's proxy, by the policy".to_owned()
+        }
+        SandboxNetwork::Proxy => format!("the way out of walls is {}", sandbox.proxy),
+    });
     Finding {
         check: "sandbox",
         verdict: if all { Verdict::Ok } else { Verdict::Failed },

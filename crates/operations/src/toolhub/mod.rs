@@ -8,7 +8,7 @@
 mod outside;
 mod requests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,12 +16,15 @@ use futures::future::BoxFuture;
 use missiond_api::Home;
 use missiond_config::SandboxConfig;
 use missiond_core::{Clock, Event, Timestamp, TraceContext};
+use missiond_egress::{Caller, CallerKind, Egress, MachinePort};
 use missiond_guard::trust::{Subject, SubjectKind};
 use missiond_runtime::{Component, OnPanic, StartError, Supervisor};
 use missiond_store::{MissionDb, trust_facts};
 use missiond_timeline::Timeline;
 use missiond_timeline::metrics::Metrics;
-use missiond_toolhub::{Hub, HubEvent, HubSettings, KeeperCommand, ServerState};
+use missiond_toolhub::{
+    Hub, HubEvent, HubSettings, KeeperCommand, ServerNetwork, ServerState,
+};
 use tokio::sync::mpsc;
 
 pub use outside::screen;
@@ -33,24 +36,45 @@ pub use requests::{control, pin, prompt_get, prompts, servers, tool_call, tools}
 const WAITING_EVENTS: usize = 1024;
 
 /// A hub for this home, whose servers are asked for a sign of life this often. Its events
-/// go to `listener`.
+/// go to `listener`. Without a way out, servers that would go out by the daemon's proxy have
+/// no network.
 pub fn hub(
     home: &Home,
     supervisor: &Supervisor,
     health_check: Duration,
     config: &SandboxConfig,
+    egress: Option<Arc<Egress>>,
     listener: impl Fn(HubEvent) + Send + Sync + 'static,
 ) -> std::io::Result<Hub> {
     let mut place = config.place(config.tool_servers, Path::new("/"), home.own_folders());
     place.folder = None;
+    let network = egress.map(|egress| network(egress, config.clone()));
     Ok(Hub::new(HubSettings {
         config: home.config_dir().to_owned(),
         pins: home.tool_pins(),
-        keeper: KeeperCommand::of_this_program()?.behind(place),
+        keeper: KeeperCommand::of_this_program()?.behind(place, network),
         supervisor: supervisor.clone(),
         health_check,
         listener: Box::new(listener),
     }))
+}
+
+/// The daemon's proxy for servers behind a wall, each known by its name.
+fn network(egress: Arc<Egress>, config: SandboxConfig) -> ServerNetwork {
+    ServerNetwork::new(move |server, place| {
+        if !config.goes_out_by_daemon(place.profile) {
+            return Ok(());
+        }
+        let anywhere = || PathBuf::from("/");
+        let caller = Caller {
+            kind: CallerKind::ToolServer,
+            name: server.to_owned(),
+            folder: place.folder.clone().unwrap_or_else(anywhere),
+        };
+        let ports = MachinePort::each(&config.ports, "sandbox.ports");
+        let opened = egress.lead_out(&caller, ports, place);
+        opened.map_err(|error| error.to_string())
+    })
 }
 
 /// The daemon's hub.
@@ -70,6 +94,7 @@ pub struct Parts<'p> {
     pub supervisor: &'p Supervisor,
     pub health_check: Duration,
     pub sandbox: &'p SandboxConfig,
+    pub egress: &'p Arc<Egress>,
 }
 
 impl Toolhub {
@@ -83,10 +108,12 @@ impl Toolhub {
             supervisor,
             health_check,
             sandbox,
+            egress,
         } = parts;
         let (events, mut waiting) = mpsc::channel::<HubEvent>(WAITING_EVENTS);
         let counted = Arc::clone(metrics);
-        let hub = hub(home, supervisor, health_check, sandbox, move |event| {
+        let way_out = Some(Arc::clone(egress));
+        let hub = hub(home, supervisor, health_check, sandbox, way_out, move |event| {
             if let HubEvent::State { from, to, .. } = &event {
                 count(&counted, from, to);
             }

@@ -51,7 +51,14 @@ pub(super) fn standalone_hub(home: &Home) -> std::io::Result<Hub> {
     let health_check = DaemonConfig::default().health_check();
     let config = Config::load(&home.config_file()).map_err(std::io::Error::other)?;
     let supervisor = Supervisor::standalone();
-    toolhub::hub(home, &supervisor, health_check, &config.sandbox, |_| ())
+    toolhub::hub(
+        home,
+        &supervisor,
+        health_check,
+        &config.sandbox,
+        None,
+        |_| (),
+    )
 }
 
 /// An operation that can be carried out without a daemon.

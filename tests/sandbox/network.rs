@@ -1,0 +1,266 @@
+//! The one way out of a guarded agent, through the real daemon: what it may reach it
+//! reaches, everything else is refused whatever way it takes, and a person is asked in the
+//! middle. As the user of the tests and, where that is the machine's root, as another one.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::escapes::{PRELUDE, WAYS};
+use super::{give_to, own_user, users};
+use crate::harness::{TestHome, text, wait_for};
+
+/// A server on this machine; the port it answers at.
+fn serves(answer: impl Fn(&str) -> String + Send + 'static) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let Some(Ok(first)) = lines.next() else {
+                continue;
+            };
+            for line in lines {
+                if line.is_ok_and(|line| line.is_empty()) {
+                    break;
+                }
+            }
+            let _ = stream.write_all(answer(&first).as_bytes());
+        }
+    });
+    port
+}
+
+fn says(body: &str) -> String {
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// A home with a daemon of one user, and a folder in which its agents work.
+struct Stage {
+    user: u32,
+    home: TestHome,
+    work: tempfile::TempDir,
+}
+
+impl Stage {
+    fn new(user: u32, sandbox: &str, policy: &str) -> Self {
+        let config = format!("[sandbox]\nruns = \"guarded\"\n{sandbox}");
+        let home = TestHome::with_config(&config);
+        let file = home.home().config_dir().join("policy.toml");
+        std::fs::write(&file, policy).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let work = tempfile::Builder::new().prefix("reach-").tempdir().unwrap();
+        std::fs::create_dir(home.path().join("person")).unwrap();
+        give_to(home.path(), user);
+        give_to(work.path(), user);
+        let stage = Self { user, home, work };
+        stage.json(&["daemon", "start"]);
+        stage
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.home.command(args);
+        command
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
+            .env("HOME", self.home.path().join("person"))
+            .current_dir(self.work.path());
+        if self.user != own_user() {
+            command.uid(self.user).gid(self.user);
+        }
+        command
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        let args = [&["--json"], args].concat();
+        let output = self.command(&args).output().unwrap();
+        assert!(
+            output.status.success(),
+            "{args:?}: {}",
+            text(&output.stderr)
+        );
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.work.path().join(name)
+    }
+
+    fn write(&self, name: &str, contents: &str) {
+        std::fs::write(self.file(name), contents).unwrap();
+        give_to(&self.file(name), self.user);
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.file(name)).unwrap_or_default()
+    }
+
+    /// An agent whose turn is to run this script.
+    fn start(&self, script: &str) -> Value {
+        self.write("try.sh", script);
+        self.write(
+            "script.yaml",
+            "rehearsal: 1\nstartup: 0.1\nturns:\n  - uses: always\n    steps:\n      \
+             - run: {argv: [sh, try.sh]}\n",
+        );
+        let folder = self.work.path().to_str().unwrap();
+        let options = ["run", "try", "--engine", "rehearsal", "--cwd", folder];
+        let rest = ["--name", "agent", "--", "script.yaml", "--speed", "50"];
+        self.json(&[&options[..], &rest[..]].concat())
+    }
+
+    fn wait_for(&self, file: &str) {
+        wait_for(file, || self.file(file).exists());
+    }
+
+    fn questions(&self) -> Vec<Value> {
+        let page = self.json(&["inbox"]);
+        page["questions"].as_array().unwrap().clone()
+    }
+
+    /// The question that is open, once there is one.
+    fn question(&self) -> Value {
+        let mut open = Vec::new();
+        wait_for("a question", || {
+            open = self.questions();
+            !open.is_empty()
+        });
+        assert_eq!(open.len(), 1, "{open:#?}");
+        open.remove(0)
+    }
+
+    fn answer(&self, question: &Value, answer: &str) -> Value {
+        let number = question["number"].as_i64().unwrap();
+        self.json(&["answer", &format!("Q-{number}"), answer])
+    }
+
+    fn told(&self) -> Vec<Value> {
+        let query = json!({"limit": 500, "kinds": ["egress_decided"]}).to_string();
+        let page = self.json(&["call", "timeline_query", &query]);
+        let events = page["events"].as_array().unwrap();
+        events.iter().map(|event| event["event"].clone()).collect()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // As its user: the daemon is nobody else's to stop.
+        let _ = self.command(&["daemon", "stop", "--force"]).output();
+    }
+}
+
+fn put(text: &str, folder: &Path, ports: &[(&str, u16)]) -> String {
+    let mut text = text.replace("$WORK", &folder.display().to_string());
+    for (name, port) in ports {
+        text = text.replace(name, &port.to_string());
+    }
+    text
+}
+
+#[test]
+fn a_guarded_agent_reaches_what_the_policy_allows_and_nothing_else() {
+    for user in users() {
+        let closed = serves(|_| says("ESCAPED"));
+        let given = serves(|_| says("given"));
+        let allowed = serves(move |first| match first.split(' ').nth(1) {
+            Some("/away") => format!(
+                "HTTP/1.1 302 Found\r\nLocation: http://localhost:{closed}/\r\n\
+                 Content-Length: 0\r\nConnection: close\r\n\r\n"
+            ),
+            _ => says("let through"),
+        });
+        let ports = [
+            ("$ALLOWED", allowed),
+            ("$CLOSED", closed),
+            ("$GIVEN", given),
+        ];
+        let policy = put(
+            "[[network]]\nallow = [\"localhost:$ALLOWED\", \"127.0.0.1:$ALLOWED\"]\n\n\
+             [[rest]]\nhost = \"localhost\"\nallow = [\"GET /open/**\", \"GET /away\"]\n\
+             deny = \"DELETE /**\"\n",
+            Path::new("/"),
+            &ports,
+        );
+        let stage = Stage::new(user, &format!("ports = [{given}]\n"), &policy);
+        let own = stage.home.path().display().to_string();
+        let mut script = format!("{PRELUDE}\nOWN='{own}'\n");
+        for (number, way) in WAYS.iter().enumerate() {
+            let line = put(way.line, stage.work.path(), &ports);
+            script.push_str(&format!("( {line}\n) > out.{number} 2>&1 < /dev/null\n"));
+        }
+        script.push_str("touch tried\n");
+        let execution = stage.start(&script)["execution"].clone();
+        stage.wait_for("tried");
+        let failures: Vec<_> = WAYS
+            .iter()
+            .enumerate()
+            .filter_map(|(number, way)| {
+                let said = stage.read(&format!("out.{number}"));
+                let expected = way.refused.iter().any(|words| said.contains(words));
+                let escaped = said.contains("ESCAPED");
+                (!expected || escaped).then(|| format!("{}: {said}", way.what))
+            })
+            .collect();
+        assert!(
+            failures.is_empty(),
+            "{} of {} as user {user}:\n{}",
+            failures.len(),
+            WAYS.len(),
+            failures.join("\n")
+        );
+        // Every request is known to be that agent's, and on record.
+        let told = stage.told();
+        assert!(
+            told.iter().all(|one| one["caller"] == execution),
+            "{told:#?}"
+        );
+        for (outcome, host) in [
+            ("allowed", "localhost"),
+            ("asked", "localhost"),
+            ("denied", "169.254.169.254"),
+        ] {
+            let one = told
+                .iter()
+                .find(|one| one["outcome"] == outcome && one["host"] == host);
+            assert!(one.is_some(), "{outcome} {host}: {told:#?}");
+        }
+        let list = ["--json", "audit", "list", "--limit", "1000"];
+        let on_record = text(&stage.command(&list).output().unwrap().stdout);
+        assert!(
+            on_record.contains("CONNECT 169.254.169.254:80"),
+            "{on_record}"
+        );
+    }
+}
+
+/// The door of an agent is the same from the next daemon.
+#[test]
+fn an_agent_goes_on_reaching_what_it_may_when_the_daemon_is_another() {
+    let port = serves(|_| says("let through"));
+    let policy = format!("[[network]]\nallow = [\"localhost:{port}\", \"127.0.0.1:{port}\"]\n");
+    let stage = Stage::new(own_user(), "", &policy);
+    let get = format!("curl -sS -m 5 --noproxy '' http://localhost:{port}/");
+    let script = format!(
+        "{get} > before\ntouch begun\nuntil test -e again; do sleep 0.1; done\n{get} > after\n\
+         touch ended\n"
+    );
+    stage.start(&script);
+    stage.wait_for("begun");
+    assert_eq!(stage.read("before"), "let through");
+    stage.home.kill();
+    stage.json(&["daemon", "start"]);
+    wait_for("the agent to be taken up", || {
+        stage.json(&["execution", "show", "agent"])["state"] != "lost"
+    });
+    stage.write("again", "");
+    stage.wait_for("ended");
+    assert_eq!(stage.read("after"), "let through");
+}
