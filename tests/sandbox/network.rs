@@ -264,3 +264,80 @@ fn an_agent_goes_on_reaching_what_it_may_when_the_daemon_is_another() {
     stage.wait_for("ended");
     assert_eq!(stage.read("after"), "let through");
 }
+
+#[test]
+fn a_person_is_asked_in_the_middle_and_the_next_try_is_decided_by_the_answer() {
+    for user in users() {
+        let port = serves(|_| says("let through"));
+        let other = serves(|_| says("ESCAPED"));
+        // The address may be reached; about the name nobody has said anything.
+        let policy =
+            format!("[[network]]\nallow = [\"127.0.0.1:{port}\", \"127.0.0.1:{other}\"]\n");
+        let stage = Stage::new(user, "", &policy);
+        let curl = "curl -sS -m 5 --noproxy ''";
+        let script = format!(
+            "get() {{ until {curl} http://localhost:{port}/ > out.$1 2>&1 && \
+             grep -q 'let through' out.$1; do test -e refused.$1 || cp out.$1 refused.$1; \
+             sleep 0.3; done; touch got.$1; }}\n\
+             get one\n{curl} http://localhost:{port}/ > at-once 2>&1\nget two\n\
+             {curl} http://localhost:{port}/ > at-once-then 2>&1\n\
+             {curl} http://localhost:{other}/ > other 2>&1\ntouch asked-other\n\
+             until test -e denied; do sleep 0.1; done\n\
+             {curl} http://localhost:{other}/ > other-then 2>&1\ntouch ended\n"
+        );
+        stage.start(&script);
+        let first = stage.question();
+        assert_eq!(
+            first["question"],
+            format!("May agent reach localhost:{port}?"),
+            "{first:#}"
+        );
+        let context = first["context"].as_str().unwrap();
+        assert!(
+            context.contains("a program that calls itself curl"),
+            "{context}"
+        );
+        assert!(
+            context.contains("no rule of the network layer"),
+            "{context}"
+        );
+        let folder = stage.work.path().display().to_string();
+        assert!(context.contains(&folder), "{context}");
+        stage.wait_for("refused.one");
+        let refused = stage.read("refused.one");
+        assert!(refused.contains("not allowed yet"), "{refused}");
+        assert!(refused.contains("a person is asked (Q-1)"), "{refused}");
+        let answered = stage.answer(&first, "Allow once");
+        assert!(
+            answered["rule"].as_str().unwrap().starts_with("P-"),
+            "{answered:#}"
+        );
+        stage.wait_for("got.one");
+        // Once is once.
+        let second = stage.question();
+        assert_ne!(second["number"], first["number"]);
+        wait_for("the refusal", || {
+            stage.read("at-once").contains("not allowed yet")
+        });
+        stage.answer(&second, "Allow for the repository");
+        stage.wait_for("got.two");
+        let third = stage.question();
+        assert_eq!(
+            third["question"],
+            format!("May agent reach localhost:{other}?")
+        );
+        assert_eq!(stage.read("at-once-then"), "let through");
+        stage.wait_for("asked-other");
+        stage.answer(&third, "Deny");
+        stage.write("denied", "");
+        stage.wait_for("ended");
+        let denied = stage.read("other-then");
+        assert!(denied.contains("is denied: P-"), "{denied}");
+        assert!(stage.questions().is_empty());
+        let rules = stage.json(&["permission", "list"]).to_string();
+        assert!(
+            rules.contains(&format!("localhost:{port}")) && rules.contains("Network"),
+            "{rules}"
+        );
+    }
+}

@@ -104,6 +104,12 @@ impl PolicyFiles {
         }
     }
 
+    /// The checkout that whoever works in a folder works for; none outside of one.
+    #[must_use]
+    pub fn repository(&self, folder: &Path) -> Option<PathBuf> {
+        repository_of(folder)
+    }
+
     /// What holds for whoever works in a folder, now.
     #[must_use]
     pub fn of(&self, folder: &Path) -> Policies {

@@ -480,6 +480,7 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         permissions,
         notifications,
     } = attention(&base, &slots, &executions, policies);
+    network.ask_people(&permissions, &questions, &executions);
     let context = ContextPipeline::new(briefing::Parts {
         db: base.db.clone(),
         clock: Arc::clone(&base.clock),

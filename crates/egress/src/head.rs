@@ -399,6 +399,19 @@ pub fn passed_on(fields: &[Field]) -> impl Iterator<Item = &Field> {
     })
 }
 
+/// What a client calls itself, in one short line of plain characters.
+#[must_use]
+pub fn client(fields: &[Field]) -> Option<String> {
+    let named = fields.iter().find(|field| field.name == "user-agent")?;
+    let plain = named.value.iter().map(|byte| char::from(*byte));
+    let plain: String = plain
+        .filter(|c| c.is_ascii_graphic() || *c == ' ')
+        .take(80)
+        .collect();
+    let plain = plain.trim().to_owned();
+    (!plain.is_empty()).then_some(plain)
+}
+
 /// A field by which a request says that it is another one than its method.
 #[must_use]
 pub fn overrides_method(fields: &[Field]) -> bool {

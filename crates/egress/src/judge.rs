@@ -4,6 +4,8 @@ use std::fmt::Debug;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use futures::future::BoxFuture;
+use missiond_core::BoardTaskId;
 use missiond_guard::permissions::Effect;
 use missiond_guard::policy::Host;
 use sha2::{Digest, Sha256};
@@ -14,6 +16,8 @@ pub struct Caller {
     pub kind: CallerKind,
     /// The id of the execution, the name of the check or of the server.
     pub name: String,
+    /// Whose check it is.
+    pub task: Option<BoardTaskId>,
     /// Where it works: the repository there may narrow what it may do.
     pub folder: PathBuf,
 }
@@ -94,10 +98,25 @@ pub struct Ruling {
     pub change: Option<String>,
 }
 
+/// A request about which no ruling was made.
+#[derive(Debug, Clone, Copy)]
+pub struct Undecided<'a> {
+    pub caller: &'a Caller,
+    pub target: &'a Target,
+    /// What the client calls itself, in one short line; it may lie.
+    pub client: Option<&'a str>,
+}
+
 /// Decides and is told. Called for every connection, so it must not take long.
 pub trait Judge: Debug + Send + Sync {
     /// Before a name is resolved.
     fn target(&self, caller: &Caller, target: &Target) -> Ruling;
+
+    /// What holds instead of a ruling that asks: somebody may have been asked before, or be
+    /// asked now. The client waits meanwhile.
+    fn undecided<'a>(&'a self, _: Undecided<'a>, ruling: Ruling) -> BoxFuture<'a, Ruling> {
+        Box::pin(std::future::ready(ruling))
+    }
 
     /// Whether the address that a host was resolved to may be connected to, or why not.
     fn address(&self, caller: &Caller, target: &Target, address: IpAddr) -> Result<(), String>;

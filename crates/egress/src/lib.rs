@@ -23,6 +23,6 @@ mod tunnel;
 
 pub use dial::{Resolve, SystemResolver};
 pub use door::Door;
-pub use judge::{Caller, CallerKind, Judge, Outcome, Report, Ruling, Target};
+pub use judge::{Caller, CallerKind, Judge, Outcome, Report, Ruling, Target, Undecided};
 pub use machine::MachinePort;
 pub use proxy::{Egress, Limits, OpenError, Parts};

@@ -17,7 +17,7 @@ use crate::dial::{DialError, dial};
 use crate::head::{
     self, AnswerHead, Field, Length, MAX_ANSWER_HEAD, MAX_REQUEST_HEAD, RequestHead, Version,
 };
-use crate::judge::{Caller, Outcome, Report, Ruling, Target};
+use crate::judge::{Caller, Outcome, Report, Ruling, Target, Undecided};
 use crate::proxy::Parts;
 use crate::tunnel::{self, TunnelError};
 
@@ -150,7 +150,16 @@ async fn connect(
         limits,
         ..
     } = context.parts.as_ref();
-    let ruling = judge.target(&context.caller, target);
+    let mut ruling = judge.target(&context.caller, target);
+    if ruling.effect == Effect::Ask {
+        let client = head::client(&request.fields);
+        let asked = Undecided {
+            caller: &context.caller,
+            target,
+            client: client.as_deref(),
+        };
+        ruling = judge.undecided(asked, ruling).await;
+    }
     let refused = |ruling: &Ruling, outcome: Outcome| {
         report(
             context,

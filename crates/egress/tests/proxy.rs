@@ -97,6 +97,7 @@ fn caller(name: &str) -> Caller {
     Caller {
         kind: CallerKind::Execution,
         name: name.to_owned(),
+        task: None,
         folder: PathBuf::from("/"),
     }
 }

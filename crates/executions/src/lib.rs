@@ -77,7 +77,7 @@ pub use journal_page::{Direction, Part};
 pub use messages::Accepted;
 /// The server by which agents report to us.
 pub use missiond_journal::catalogue::MCP_SERVER_NAME as OWN_SERVER;
-pub use open_requests::AskedInput;
+pub use open_requests::{AskedInput, Worker};
 pub use preamble::{Preamble, append_preamble};
 use run::ObservationDraft;
 pub use run::Run;

@@ -1,9 +1,10 @@
 //! What agents have asked in structure and what became of it, for the questions
 //! that stand for it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use missiond_core::{BoardTaskId, ExecutionId, ObservationId, SlotId, TraceContext};
+use missiond_core::{BoardTaskId, CliEngine, ExecutionId, ObservationId, SlotId, TraceContext};
 use missiond_journal::ExecutionState;
 use missiond_journal::catalogue::MessageContent;
 use missiond_runtime::blocking;
@@ -21,6 +22,16 @@ pub struct OpenRequest {
     pub request: ObservationId,
     pub question: String,
     pub choices: Vec<String>,
+}
+
+/// Who works in a running execution, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worker {
+    pub slot: SlotId,
+    pub slot_name: String,
+    pub engine: CliEngine,
+    pub task: Option<BoardTaskId>,
+    pub folder: PathBuf,
 }
 
 /// What became of a request.
@@ -118,6 +129,19 @@ impl Executions {
     pub fn in_slot(&self, slot: SlotId) -> Option<(ExecutionId, Option<BoardTaskId>)> {
         let run = self.context.run_in(slot)?;
         Some((run.id, run.task()))
+    }
+
+    /// Who works in a running execution; none when it has ended.
+    pub fn worker(&self, execution: ExecutionId) -> Option<Worker> {
+        let run = self.context.run(execution)?;
+        let open = self.context.slots.find(&run.slot.to_string())?;
+        Some(Worker {
+            slot: run.slot,
+            slot_name: open.slot.name,
+            engine: run.engine.clone(),
+            task: run.task(),
+            folder: open.record.cwd,
+        })
     }
 
     /// Whether what runs in a slot was given a hook that asks us before every tool.

@@ -80,6 +80,7 @@ impl Context {
         let caller = Caller {
             kind: CallerKind::Execution,
             name: execution.to_string(),
+            task: None,
             folder: cwd.to_owned(),
         };
         // Its model, where that is reached through this daemon, which may not serve yet.
@@ -100,10 +101,8 @@ impl Executions {
     /// started there.
     pub fn share_way_out(&self, slot: SlotId, place: &mut Place) -> Result<(), ExecutionError> {
         let context = &self.context;
-        let (Some(run), Some(open)) = (
-            context.run_in(slot),
-            context.slots.find(&slot.to_string()),
-        ) else {
+        let (Some(run), Some(open)) = (context.run_in(slot), context.slots.find(&slot.to_string()))
+        else {
             return Ok(());
         };
         let config = context.config.borrow().clone();

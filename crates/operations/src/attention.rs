@@ -102,7 +102,10 @@ async fn answer(
         .await
         .map_err(|error| of_question(&error))?;
     let granted = match rule {
-        None => None,
+        None => {
+            let reached = daemon.permissions.grant_reach(&answered, &by, call.trace);
+            reached.await.map_err(|error| of_question(&error))?
+        }
         Some(rule) => {
             let granted = daemon
                 .permissions

@@ -13,6 +13,7 @@ mod decisions;
 mod grant;
 mod own_data;
 mod policy;
+mod reach;
 mod request;
 mod rules;
 mod tool_use;
@@ -42,6 +43,7 @@ use crate::questions::{QuestionError, Questions};
 
 pub use audited::Decided;
 pub use grant::{Grant, GrantFor};
+pub(crate) use reach::{REACH, ReachFor, reach_asked, reach_for, reach_options, reach_origin};
 pub use request::path_base;
 pub use rules::{KnownRule, RuleSource};
 pub use trust::TrustScores;

@@ -6,6 +6,8 @@ use missiond_core::{ExecutionId, Question, QuestionOrigin, TraceContext};
 use missiond_executions::{GO_ON, STOP};
 use missiond_store::run_surfaces::RunDrift;
 
+use crate::permissions::reach_asked;
+
 use super::{NewQuestion, QuestionError, Questions};
 
 /// How the key of such a question begins; behind it stands what was found.
@@ -84,14 +86,15 @@ impl Questions {
         Ok(())
     }
 
-    /// A run that has ended asks nothing any more.
-    pub(super) async fn close_drifts_of(
+    /// A run that has ended asks nothing any more, and wants to reach nothing.
+    pub(super) async fn close_asked_for(
         &self,
         execution: ExecutionId,
     ) -> Result<(), QuestionError> {
         let filter = missiond_store::questions::QuestionFilter::OpenOfExecution(execution);
         for question in self.list(filter).await? {
-            if subject(&question.origin).is_some() {
+            let origin = &question.origin;
+            if subject(origin).is_some() || reach_asked(origin).is_some() {
                 self.close_gone(question.id, "the execution has ended")
                     .await?;
             }

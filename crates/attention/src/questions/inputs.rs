@@ -54,9 +54,9 @@ pub(super) async fn follow(questions: Arc<Questions>, follower: Option<Follower>
             _ => continue,
         };
         if let Event::ExecutionEnded { execution, .. } = &event.event
-            && let Err(error) = questions.close_drifts_of(*execution).await
+            && let Err(error) = questions.close_asked_for(*execution).await
         {
-            tracing::error!(%execution, %error, "drift questions of run not closed");
+            tracing::error!(%execution, %error, "questions about run not closed");
         }
         if let Err(error) = questions.reconcile_execution(execution).await {
             tracing::error!(%execution, %error, "execution questions not refreshed");

@@ -29,6 +29,7 @@ use missiond_timeline::Timeline;
 use tokio::sync::watch;
 
 use crate::announced::Announced;
+use crate::permissions::{ReachFor, reach_for};
 pub use dialog::{Wording, identity, wording};
 pub use error::QuestionError;
 pub use missiond_store::questions::NewQuestion;
@@ -223,8 +224,11 @@ impl Questions {
         reason: &str,
     ) -> Result<(), QuestionError> {
         for question in self.list(QuestionFilter::Open).await? {
-            if matches!(question.origin, QuestionOrigin::Task { task: asked, .. } if asked == task)
-            {
+            let asks = match &question.origin {
+                QuestionOrigin::Task { task: asked, .. } => *asked == task,
+                origin => reach_for(origin) == Some(ReachFor::Task(task)),
+            };
+            if asks {
                 self.close_gone(question.id, reason).await?;
             }
         }

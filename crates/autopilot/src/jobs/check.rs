@@ -100,9 +100,11 @@ pub(super) async fn run(
     let hidden = work.shared.home.own_folders();
     let mut place = config.sandbox.place(wall, path, hidden);
     // An attempt has one command at a time.
+    let (number, attempt) = (work.task.number, work.attempt.id);
     let caller = Caller {
         kind: CallerKind::Check,
-        name: format!("{} of {}", check.label(), work.attempt.id),
+        name: format!("{} of {number} in {attempt}", check.label()),
+        task: Some(work.task.id),
         folder: path.to_owned(),
     };
     let egress = &work.shared.egress;

@@ -201,7 +201,7 @@ fn who_asks(question: &Question, tasks: &Tasks) -> String {
         QuestionOrigin::Tool {
             execution: None,
             key,
-        } => key.clone(),
+        } => key.split(' ').next().unwrap_or_default().to_owned(),
         origin => match (task, origin.execution()) {
             (Some(task), _) => task,
             (None, Some(execution)) => execution.to_string(),

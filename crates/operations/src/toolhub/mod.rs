@@ -22,9 +22,7 @@ use missiond_runtime::{Component, OnPanic, StartError, Supervisor};
 use missiond_store::{MissionDb, trust_facts};
 use missiond_timeline::Timeline;
 use missiond_timeline::metrics::Metrics;
-use missiond_toolhub::{
-    Hub, HubEvent, HubSettings, KeeperCommand, ServerNetwork, ServerState,
-};
+use missiond_toolhub::{Hub, HubEvent, HubSettings, KeeperCommand, ServerNetwork, ServerState};
 use tokio::sync::mpsc;
 
 pub use outside::screen;
@@ -69,6 +67,7 @@ fn network(egress: Arc<Egress>, config: SandboxConfig) -> ServerNetwork {
         let caller = Caller {
             kind: CallerKind::ToolServer,
             name: server.to_owned(),
+            task: None,
             folder: place.folder.clone().unwrap_or_else(anywhere),
         };
         let ports = MachinePort::each(&config.ports, "sandbox.ports");
@@ -113,14 +112,21 @@ impl Toolhub {
         let (events, mut waiting) = mpsc::channel::<HubEvent>(WAITING_EVENTS);
         let counted = Arc::clone(metrics);
         let way_out = Some(Arc::clone(egress));
-        let hub = hub(home, supervisor, health_check, sandbox, way_out, move |event| {
-            if let HubEvent::State { from, to, .. } = &event {
-                count(&counted, from, to);
-            }
-            if events.try_send(event).is_err() {
-                tracing::warn!("MCP server event not recorded on timeline: timeline too slow");
-            }
-        })?;
+        let hub = hub(
+            home,
+            supervisor,
+            health_check,
+            sandbox,
+            way_out,
+            move |event| {
+                if let HubEvent::State { from, to, .. } = &event {
+                    count(&counted, from, to);
+                }
+                if events.try_send(event).is_err() {
+                    tracing::warn!("MCP server event not recorded on timeline: timeline too slow");
+                }
+            },
+        )?;
         let timeline = timeline.clone();
         let (db, clock) = (db.clone(), Arc::clone(clock));
         supervisor.spawn("tool hub events", None, OnPanic::Report, async move {

@@ -145,6 +145,7 @@ async fn through_the_proxy(report: &mut Report, policies: Policies) -> Result<()
     let caller = Caller {
         kind: CallerKind::Check,
         name: "bench".to_owned(),
+        task: None,
         folder: PathBuf::from("/"),
     };
     let socket = egress

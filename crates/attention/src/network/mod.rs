@@ -1,6 +1,8 @@
 //! What agents, checks and tool servers reach: each is given a way out of its own, and
 //! what is decided there by the policies is told on the timeline.
 
+mod asked;
+
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,13 +14,20 @@ use missiond_api::Home;
 use missiond_audit::{AuditLog, Entry};
 use missiond_config::policy_files::PolicyFiles;
 use missiond_core::{AuditKind, Event, TraceContext};
-use missiond_egress::{Caller, Egress, Judge, Limits, Report, Ruling, SystemResolver, Target};
-use missiond_guard::policy::Outbound;
+use missiond_egress::{
+    Caller, Egress, Judge, Limits, Report, Ruling, SystemResolver, Target, Undecided,
+};
+use missiond_executions::Executions;
+use missiond_guard::policy::{NetworkDecision, Outbound, Policies};
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
 use missiond_secrets::mask;
 use missiond_timeline::Timeline;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
+
+use crate::permissions::Permissions;
+use crate::questions::Questions;
+use asked::People;
 
 /// Decisions that wait to be told; what comes beyond them is counted.
 const WAITING: usize = 4096;
@@ -31,6 +40,7 @@ const MAX_TOLD: usize = 2000;
 #[derive(Debug)]
 pub struct Network {
     egress: Arc<Egress>,
+    judge: Arc<PolicyJudge>,
     timeline: Timeline,
     audit: AuditLog,
     reports: Mutex<Option<mpsc::Receiver<Report>>>,
@@ -47,20 +57,22 @@ impl Network {
         supervisor: Supervisor,
     ) -> Self {
         let (told, reports) = mpsc::channel(WAITING);
-        let judge = PolicyJudge {
+        let judge = Arc::new(PolicyJudge {
             policies,
+            people: Mutex::default(),
             told,
             untold: AtomicU64::new(0),
-        };
+        });
         let egress = Egress::new(missiond_egress::Parts {
             folder: home.run_dir().join("egress"),
-            judge: Arc::new(judge),
+            judge: Arc::clone(&judge) as _,
             resolver: Arc::new(SystemResolver),
             limits: Limits::default(),
             supervisor: supervisor.clone(),
         });
         Self {
             egress: Arc::new(egress),
+            judge,
             timeline,
             audit,
             reports: Mutex::new(Some(reports)),
@@ -73,6 +85,25 @@ impl Network {
     #[must_use]
     pub fn egress(&self) -> &Arc<Egress> {
         &self.egress
+    }
+}
+
+impl Network {
+    /// From now on people are asked about what no policy decides. Later than the rest,
+    /// because whoever asks them runs what goes out by this.
+    pub fn ask_people(
+        &self,
+        permissions: &Arc<Permissions>,
+        questions: &Arc<Questions>,
+        executions: &Arc<Executions>,
+    ) {
+        let people = People {
+            permissions: Arc::clone(permissions),
+            questions: Arc::clone(questions),
+            executions: Arc::clone(executions),
+            asking: tokio::sync::Mutex::default(),
+        };
+        *self.judge.people.lock() = Some(Arc::new(people));
     }
 }
 
@@ -99,6 +130,7 @@ impl Component for Network {
     fn stop(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.egress.close_all().await;
+            self.judge.people.lock().take();
             self.tasks.stop().await;
         })
     }
@@ -108,24 +140,42 @@ impl Component for Network {
 #[derive(Debug)]
 struct PolicyJudge {
     policies: Arc<PolicyFiles>,
+    people: Mutex<Option<Arc<People>>>,
     told: mpsc::Sender<Report>,
     untold: AtomicU64,
 }
 
 impl Judge for PolicyJudge {
     fn target(&self, caller: &Caller, target: &Target) -> Ruling {
-        let request = target.request.as_ref();
-        let decided = self.policies.of(&caller.folder).outbound(&Outbound {
-            host: &target.host,
-            port: target.port,
-            request: request.map(|(method, path)| (method.as_str(), path.as_str())),
-        });
+        let decided = outbound(&self.policies.of(&caller.folder), target);
         Ruling {
             effect: decided.effect,
             rules: decided.rules,
             reason: decided.reason,
             change: decided.change,
         }
+    }
+
+    fn undecided<'a>(&'a self, asked: Undecided<'a>, ruling: Ruling) -> BoxFuture<'a, Ruling> {
+        Box::pin(async move {
+            let Undecided {
+                caller,
+                target,
+                client,
+            } = asked;
+            let policies = self.policies.of(&caller.folder);
+            let people = self.people.lock().clone();
+            // What a file says that cannot be read may be no.
+            let (Some(people), true) = (people, policies.broken.is_empty()) else {
+                return ruling;
+            };
+            let layer = outbound(&policies, target).layer;
+            let decided = people.decide(caller, target, client, layer, ruling.clone());
+            decided.await.unwrap_or_else(|error| {
+                tracing::warn!(%error, caller = caller.name, "person not asked about host");
+                ruling
+            })
+        })
     }
 
     fn address(&self, caller: &Caller, target: &Target, address: IpAddr) -> Result<(), String> {
@@ -139,6 +189,15 @@ impl Judge for PolicyJudge {
             tracing::warn!(untold, "decision about a host not told on timeline");
         }
     }
+}
+
+fn outbound(policies: &Policies, target: &Target) -> NetworkDecision {
+    let request = target.request.as_ref();
+    policies.outbound(&Outbound {
+        host: &target.host,
+        port: target.port,
+        request: request.map(|(method, path)| (method.as_str(), path.as_str())),
+    })
 }
 
 /// What is the same decision.
@@ -200,8 +259,11 @@ impl Record {
         let entry = Entry::of_daemon(AuditKind::Decision, "network", &target.without_query())
             .about(&format!("{kind} {}", caller.name))
             .digest(&target.digest())
-            .rule(&report.rules.join(", "))
             .outcome(report.outcome.as_str());
+        let entry = match report.rules.join(", ") {
+            rules if rules.is_empty() => entry,
+            rules => entry.rule(&rules),
+        };
         self.audit.record_soon(entry).await;
         let shown = |text: &str| mask(text).into_string();
         let event = Event::EgressDecided {
