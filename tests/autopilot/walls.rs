@@ -2,6 +2,7 @@
 //! there for them.
 
 use std::io::{Read, Write};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -202,3 +203,123 @@ fn what_a_check_is_refused_is_asked_for_its_task() {
     assert_eq!(evidence.len(), 2, "{details:#}");
     assert_eq!(field.home.json(&["inbox"])["questions"], json!([]));
 }
+
+/// Two agents at work in one repository: what one keeps in its worktree, its environment and
+/// its memory is not there for the other, and the daemon tells it nothing of it either.
+#[test]
+fn two_agents_in_one_repository_see_nothing_of_each_other() {
+    let config = "[autopilot]\nsettle_ms = 200\n[sandbox]\nagents = \"guarded\"\n";
+    let field = Field::with_config(config);
+    let kept = "a5f19keeps";
+    let keeps = format!(
+        "echo {kept} > secret.txt; echo {kept} > /tmp/secret; echo {kept} > /dev/shm/secret; \
+         git add secret.txt; env KEPT={kept} sh -c 'pwd > {place}.new; mv {place}.new {place}; \
+         until test -e {looked}; do sleep 0.1; done'; rm secret.txt; git rm --quiet --cached \
+         secret.txt; echo done > a.txt",
+        place = "\"$PLACE\"",
+        looked = "\"$LOOKED\"",
+    );
+    let with = |line: &str| {
+        format!(
+            "PLACE='{}'; LOOKED='{}'; SEEN='{}'; LOOK='{}'; export PLACE LOOKED SEEN LOOK; {line}",
+            field.file("place").display(),
+            field.file("looked").display(),
+            field.file("seen").display(),
+            field.file("look.sh").display()
+        )
+    };
+    let turns = |line: &str| {
+        format!(
+            "  - uses: always\n    steps:\n      - run: {{argv: [sh, -c, {}], exit: 0}}\n      \
+             - signal: {{type: completed_claim, payload: {{summary: Done.}}}}\n",
+            json!(with(line))
+        )
+    };
+    let keeper = field.task("keeps", &turns(&keeps), json!({}));
+    wait_for("the first agent to keep something", || {
+        field.file("place").exists()
+    });
+    let place = field.lines("place").remove(0);
+    let secret = std::fs::read_to_string(format!("{place}/secret.txt")).unwrap();
+    assert_eq!(secret.trim(), kept);
+    let git = Command::new("git")
+        .args(["rev-parse", "--absolute-git-dir"])
+        .current_dir(&place)
+        .output()
+        .unwrap();
+    let git = String::from_utf8(git.stdout).unwrap();
+    // The process that has it in its environment, from outside.
+    let holder = std::fs::read_dir("/proc").unwrap().flatten().find(|entry| {
+        let environ = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        let wanted = format!("KEPT={kept}");
+        environ
+            .split(|byte| *byte == 0)
+            .any(|one| one == wanted.as_bytes())
+    });
+    let holder = holder.expect("the first agent's program runs");
+    let holder = holder.file_name().to_string_lossy().into_owned();
+    let look = format!(
+        "A='{place}' GIT='{git}' RUN='{run}' PID={holder} TASK='{keeper}' M='{mission}'\n\
+         export A\n{LOOKS}",
+        git = git.trim().replace('\'', "'\\''"),
+        run = field.home.home().run_dir().display(),
+        mission = binary().display(),
+    );
+    std::fs::write(field.file("look.sh"), look).unwrap();
+    // The file system that both see beside their work is the test's.
+    let looks = "sh \"$LOOK\" > \"$SEEN\" 2>&1; touch \"$LOOKED\"; echo looked > b.txt";
+    let looker = field.task("looks", &turns(looks), json!({}));
+    field.wait_status(&looker, "done");
+    field.wait_status(&keeper, "done");
+    let seen = field.lines("seen");
+    let escaped: Vec<_> = seen
+        .iter()
+        .filter(|line| line.contains("ESCAPED") || line.contains(kept))
+        .collect();
+    assert!(escaped.is_empty(), "{seen:#?}");
+    let tried = seen.iter().filter(|line| line.starts_with("-- ")).count();
+    assert_eq!(tried, LOOKS.matches("\ntry ").count(), "{seen:#?}");
+    assert!(
+        seen.iter()
+            .any(|line| line.contains("is told nothing of other folders")),
+        "{seen:#?}"
+    );
+    // The same looks find it where there is no wall: they are not blind.
+    let open = Command::new("sh")
+        .arg(field.file("look.sh"))
+        .current_dir(field.repository())
+        .env("MISSION_HOME", field.home.path())
+        .output()
+        .unwrap();
+    let open = String::from_utf8_lossy(&open.stdout).into_owned();
+    assert!(open.matches("ESCAPED").count() >= 2, "{open}");
+}
+
+/// Every look of one agent for another, a line each.
+const LOOKS: &str = r#"
+number=0
+try() { number=$((number + 1)); echo "-- $number"; sh -c "$1" 2>&1; }
+export GIT RUN PID TASK M
+try 'cat "$A/secret.txt" && echo ESCAPED'
+try 'ls "$A" && echo ESCAPED'
+try 'cat "$(dirname "$PWD")"/*/secret.txt && echo ESCAPED'
+try 'cd .. && ls | grep -vx "$(basename "$OLDPWD")" && echo ESCAPED'
+try 'echo x > "$A/planted" && echo ESCAPED'
+try 'ln -s "$A/secret.txt" link && cat link && echo ESCAPED; rm -f link'
+try 'git -C "$A" status && echo ESCAPED'
+try 'git worktree list | grep -F "$A" && echo ESCAPED'
+try 'ls "$GIT" && echo ESCAPED'
+try 'GIT_INDEX_FILE="$GIT/index" git ls-files --stage | grep secret.txt && echo ESCAPED'
+try 'git --git-dir="$GIT" show :secret.txt && echo ESCAPED'
+try 'tr "\0" "\n" < /proc/$PID/environ && echo ESCAPED'
+try 'cat /proc/[0-9]*/environ | tr "\0" "\n" | grep ^KEPT= && echo ESCAPED'
+try 'kill -0 $PID && echo ESCAPED'
+try 'cat /tmp/secret /dev/shm/secret && echo ESCAPED'
+try 'find / -name secret.txt -not -path "/proc/*" 2>/dev/null | grep . && echo ESCAPED'
+try 'ls "$RUN/launches" | grep -v "^$" | wc -l | grep -qx 1 || { ls "$RUN/launches" && echo ESCAPED; }'
+try 'ls "$RUN/egress" "$RUN/slots" && echo ESCAPED'
+try '"$M" review "$A" && echo ESCAPED'
+try '"$M" call worktree_diff "{\"worktree\": \"$TASK\"}" && echo ESCAPED'
+try '"$M" call code_index "{\"path\": \"$A\"}" && echo ESCAPED'
+try '"$M" slot spawn --cwd "$A" -- cat secret.txt && echo ESCAPED'
+"#;

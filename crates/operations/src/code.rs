@@ -20,6 +20,7 @@ use missiond_memory::code::{CodeMapError, Fresh, MeaningStatus, Question, Reposi
 use missiond_store::beacons::BeaconNodeRow;
 
 use crate::call::{Call, Operations};
+use crate::walls;
 
 /// Skipped files a status names.
 const SKIPPED: usize = 100;
@@ -334,6 +335,7 @@ async fn open(
     path: &AbsolutePath,
     unindexed: Unindexed,
 ) -> Result<Arc<Repository>, ApiError> {
+    walls::may_look(call, path.as_path())?;
     let opened = call.daemon.code.repository(path.as_path(), unindexed).await;
     opened.map_err(|error| of_map(&error))
 }

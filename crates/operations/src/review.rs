@@ -23,6 +23,7 @@ use missiond_store::{StoreError, board};
 use missiond_workspace::diff_text::{Change, Hunk, Line, LineSide, PatchLimits};
 use missiond_workspace::{Diff, DiffLimits, FileDiff, Repository};
 
+use super::walls;
 use super::worktree::of_workspace;
 use crate::call::{Call, Operations, of_store};
 
@@ -56,7 +57,7 @@ async fn diff(call: Call, params: WorktreeDiffParams) -> Result<WorktreeChanges,
     };
     let named = call.daemon.worktrees.named(&params.worktree).await;
     let changes = match named.map_err(|error| of_store(&error))? {
-        Some(named) => of_worktree(named, &only, limits).await?,
+        Some(named) => of_worktree(&call, named, &only, limits).await?,
         None => of_branch(&call, &params.worktree, &only, limits).await?,
     };
     for path in params.files.iter() {
@@ -70,11 +71,13 @@ async fn diff(call: Call, params: WorktreeDiffParams) -> Result<WorktreeChanges,
 }
 
 async fn of_worktree(
+    call: &Call,
     named: NamedWorktree,
     only: &[PathBuf],
     limits: DiffLimits,
 ) -> Result<WorktreeChanges, ApiError> {
     let worktree = named.worktree.map_err(|error| of_workspace(&error))?;
+    walls::may_look(call, worktree.path())?;
     let diff = worktree.diff(only, limits).await;
     let diff = diff.map_err(|error| of_workspace(&error))?;
     Ok(WorktreeChanges {

@@ -2,11 +2,10 @@
 //! and nowhere the caller cannot work itself. An agent that could have a program started
 //! outside would have no wall.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use missiond_api::ApiError;
 use missiond_core::ErrorCode;
-use missiond_pty::host::HostRecord;
 use missiond_sandbox::{Place, Profile};
 
 use crate::call::Call;
@@ -32,32 +31,52 @@ pub(super) fn of_program(call: &Call, folder: Option<&Path>) -> Result<Option<Pl
     Ok(Some(place))
 }
 
+/// Whether whoever calls may be told what stands in a folder. Behind a wall there is the
+/// own work alone, and the daemon is no way round it.
+pub(super) fn may_look(call: &Call, folder: &Path) -> Result<(), ApiError> {
+    match around(call) {
+        Some((profile, own)) if profile != Profile::Open && !holds(&own, folder) => {
+            Err(ApiError::new(
+                ErrorCode::Forbidden,
+                format!(
+                    "an agent behind a wall is told nothing of other folders than its own, {}",
+                    own.display()
+                ),
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The wall around whoever calls.
 fn own(call: &Call, folder: Option<&Path>) -> Result<Profile, ApiError> {
-    let slot = call
-        .principal
-        .slot()
-        .and_then(|slot| call.daemon.slots.find(&slot.to_string()));
-    let Some(HostRecord {
-        sandbox: Some(profile),
-        cwd,
-        ..
-    }) = slot.map(|open| open.record)
-    else {
+    let Some((profile, own)) = around(call) else {
         return Ok(Profile::Open);
     };
-    let folder = folder.and_then(|folder| folder.canonicalize().ok());
-    let inside = cwd
-        .canonicalize()
-        .is_ok_and(|own| folder.is_some_and(|one| one.starts_with(own)));
-    if profile == Profile::Open || inside {
+    if profile == Profile::Open || folder.is_some_and(|folder| holds(&own, folder)) {
         return Ok(profile);
     }
     Err(ApiError::new(
         ErrorCode::Forbidden,
         format!(
             "an agent behind a wall cannot have anything started outside it: say a folder in {}",
-            cwd.display()
+            own.display()
         ),
     ))
+}
+
+/// The wall around whoever calls, and where they work; none of who is in no slot.
+fn around(call: &Call) -> Option<(Profile, PathBuf)> {
+    let slot = call.principal.slot()?;
+    let record = call.daemon.slots.find(&slot.to_string())?.record;
+    Some((record.sandbox?, record.cwd))
+}
+
+fn holds(own: &Path, folder: &Path) -> bool {
+    let own = own.canonicalize();
+    own.is_ok_and(|own| {
+        folder
+            .canonicalize()
+            .is_ok_and(|folder| folder.starts_with(own))
+    })
 }

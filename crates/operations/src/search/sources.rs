@@ -19,7 +19,7 @@ use missiond_workspace::Repository;
 use super::rank::Words;
 use crate::board::of_board;
 use crate::call::{Call, of_store};
-use crate::{code as code_map, conversation, knowledge as entries, repository};
+use crate::{code as code_map, conversation, knowledge as entries, repository, walls};
 
 /// What a source gives at most.
 const MOST: usize = 20;
@@ -173,7 +173,9 @@ pub(super) async fn knowledge(call: &Call, query: &str) -> Result<Vec<SearchHit>
 pub(super) async fn code(call: &Call, query: &str) -> Result<Vec<SearchHit>, ApiError> {
     let known = call.daemon.code.repositories().await;
     let known = known.map_err(|error| ApiError::internal(error.to_string()))?;
-    let roots = known.into_iter().filter(|known| known.exists);
+    let roots = known
+        .into_iter()
+        .filter(|known| known.exists && walls::may_look(call, Path::new(&known.root)).is_ok());
     let question = &Question::new(query);
     let searched = roots.take(MOST_REPOSITORIES).map(|known| async move {
         let path = AbsolutePath::new(known.root);
