@@ -92,11 +92,8 @@ fi
 
 echo "version $(inside mission version)"
 began=$(now)
-# Where the wall around checks cannot be built, no task is done: that is said, not hidden.
-walled=yes
-inside timeout 300 mission demo >"$work/demo" 2>&1 || walled=no
-grep -q '^All five tasks are done and checked' "$work/demo" || walled=no
-[ "$walled" = yes ] || echo "said the demo was not done here: its checks could not be run behind their wall"
+inside timeout 300 mission demo >"$work/demo" 2>&1 || { tail -n 20 "$work/demo" >&2; exit 1; }
+grep -q '^All five tasks are done and checked' "$work/demo" || { cat "$work/demo" >&2; exit 1; }
 took demo "$began"
 
 # A home that was used: a daemon, a run, completions, a task in a repository of the person.
@@ -109,17 +106,15 @@ mkdir "$root/root/project"
 project "git init --quiet --initial-branch=main
     git config user.name You; git config user.email you@localhost
     echo mine >notes.txt; git add notes.txt; git commit --quiet --message First
-    [ $walled = yes ] || exit 0
     mission task add 'Find the answer' --engine rehearsal --check 'sh check.sh' -- fail-then-fix
     mission autopilot resume" >"$work/project" 2>&1 || { cat "$work/project" >&2; exit 1; }
 waited=0
-[ "$walled" = yes ] || waited=done
-until [ "$waited" = done ] || inside mission --json task show T-1 | grep -q '"status": *"done"'; do
+until inside mission --json task show T-1 | grep -q '"status": *"done"'; do
     waited=$((waited + 1))
     [ "$waited" -lt 120 ] || { inside mission task show T-1 >&2; exit 1; }
     sleep 1
 done
-[ "$walled" = no ] || project 'git show main:answer.txt' | grep -q forty-two || { echo "the work was not merged" >&2; exit 1; }
+project 'git show main:answer.txt' | grep -q forty-two || { echo "the work was not merged" >&2; exit 1; }
 inside mission uninstall --yes >"$work/uninstall" 2>&1 || { cat "$work/uninstall" >&2; exit 1; }
 project '[ "$(cat notes.txt)" = mine ] && [ "$(git worktree list | wc -l)" = 1 ]
     [ -z "$(git status --porcelain)" ]' || { echo "the repository is not as it was" >&2; exit 1; }
