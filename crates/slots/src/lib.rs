@@ -44,7 +44,7 @@ use missiond_os::files;
 use missiond_os::lineage::Lineage;
 use missiond_pty::host::{
     self, Channel, FromHost, HostConnection, HostFiles, HostRecord, JoinedCast, LaunchSpec,
-    Recording, RecordingLimits, ToHost,
+    Recording, RecordingLimits, Stranger, ToHost,
 };
 use missiond_pty::{CastError, Session};
 use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks, blocking};
@@ -63,6 +63,7 @@ pub use foreground::{
 pub use live::{CommandError, HandoffError, Listener, NextProgram, SlotCommand, SlotView};
 use manifests::Manifests;
 pub use manifests::Refreshed;
+use strangers::Strangers;
 pub use strangers::{Tried, TurnedAway};
 pub use typing::{Answer, Attachment, InputError, Message, Picture};
 pub use viewers::{ToViewer, ViewerId, Viewing};
@@ -157,7 +158,7 @@ struct Context {
     anomalies: AnomaliesConfig,
     config: watch::Receiver<Arc<Config>>,
     crashes: Mutex<crashes::Crashes>,
-    turned_away: mpsc::Sender<TurnedAway>,
+    strangers: Strangers,
 }
 
 /// The way to an open slot.
@@ -216,7 +217,7 @@ impl Slots {
             private_dir(&folder)?;
         }
         let manifests = Manifests::new(home.manifests_dir());
-        let (turned_away, told) = mpsc::channel(strangers::WAITING);
+        let (strangers, turned_away) = Strangers::new();
         let context = Arc::new(Context {
             home: home.clone(),
             daemon,
@@ -233,14 +234,20 @@ impl Slots {
             anomalies,
             config,
             crashes: Mutex::default(),
-            turned_away,
+            strangers,
         });
         Ok(Self {
             context,
             tasks: Tasks::new(supervisor),
             foreground: tokio::sync::Mutex::default(),
-            turned_away: Mutex::new(Some(told)),
+            turned_away: Mutex::new(Some(turned_away)),
         })
+    }
+
+    /// Those that were turned away by hosts, from now on and the last ones before. There is
+    /// one listener; whoever asks later gets none.
+    pub fn turned_away(&self) -> Option<mpsc::Receiver<TurnedAway>> {
+        self.turned_away.lock().take()
     }
 
     /// Takes up the slots whose hosts an earlier daemon left behind, and closes
@@ -503,6 +510,29 @@ impl Component for Slots {
 impl Context {
     fn open(&self) -> MutexGuard<'_, HashMap<SlotId, OpenSlot>> {
         self.open.lock()
+    }
+
+    /// The host of a slot has told of it.
+    fn report_stranger(&self, at: SlotId, name: &str, who: Stranger) {
+        self.report(Tried::Speaking, at, name, who);
+    }
+
+    /// Another process listens at the socket of a slot's host, or stands in its record.
+    fn report_impostor(&self, at: SlotId, name: &str, pid: u32) {
+        self.report(Tried::Posing, at, name, Stranger::of(pid));
+    }
+
+    fn report(&self, tried: Tried, at: SlotId, name: &str, who: Stranger) {
+        let host = who.host;
+        let from = host.and_then(|(pid, start)| self.hosts.lock().slot_of(pid, start));
+        let name = name.to_owned();
+        self.strangers.tell(TurnedAway {
+            tried,
+            at,
+            name,
+            from,
+            who,
+        });
     }
 
     /// Slots that write to a recording, or may at any moment.

@@ -5,10 +5,8 @@ use missiond_core::SlotId;
 use missiond_pty::host::Stranger;
 use tokio::sync::mpsc;
 
-use super::{Context, Slots};
-
 /// Of those that nobody has put on record yet, so many are kept.
-pub(crate) const WAITING: usize = 64;
+const WAITING: usize = 64;
 
 /// What was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,40 +29,26 @@ pub struct TurnedAway {
     pub who: Stranger,
 }
 
-impl Slots {
-    /// Those that are turned away from now on, and the last ones before. There is one
-    /// listener; whoever asks later gets none.
-    pub fn turned_away(&self) -> Option<mpsc::Receiver<TurnedAway>> {
-        self.turned_away.lock().take()
-    }
+/// The way to whoever puts them on record.
+#[derive(Debug)]
+pub(crate) struct Strangers {
+    told: mpsc::Sender<TurnedAway>,
 }
 
-impl Context {
-    /// The host of a slot tells of it.
-    pub(crate) fn report_stranger(&self, at: SlotId, name: &str, who: Stranger) {
-        self.tell(Tried::Speaking, at, name, who);
+impl Strangers {
+    pub(crate) fn new() -> (Self, mpsc::Receiver<TurnedAway>) {
+        let (told, received) = mpsc::channel(WAITING);
+        (Self { told }, received)
     }
 
-    /// Another process listens at the socket of a slot's host, or stands in its record.
-    pub(crate) fn report_impostor(&self, at: SlotId, name: &str, pid: u32) {
-        self.tell(Tried::Posing, at, name, Stranger::of(pid));
-    }
-
-    fn tell(&self, tried: Tried, at: SlotId, name: &str, who: Stranger) {
-        let host = who.host;
-        let from = host.and_then(|(pid, start)| self.hosts.lock().slot_of(pid, start));
+    pub(crate) fn tell(&self, turned_away: TurnedAway) {
+        let TurnedAway { tried, at, who, .. } = &turned_away;
         tracing::warn!(
             slot = %at, ?tried, pid = who.pid, program = who.program, attempts = who.attempts,
             "process turned away at slot host"
         );
-        let turned_away = TurnedAway {
-            tried,
-            at,
-            name: name.to_owned(),
-            from,
-            who,
-        };
-        if self.turned_away.try_send(turned_away).is_err() {
+        let at = *at;
+        if self.told.try_send(turned_away).is_err() {
             tracing::warn!(slot = %at, "refusal not on record: too many wait");
         }
     }

@@ -1,7 +1,7 @@
 //! What no policy decides about a host, and the program that wants it runs for an agent or
 //! for a task: a person is asked, once, and what they answer becomes a rule on what is
-//! reached, by which the next try is decided. The program is refused meanwhile, because it would wait for a
-//! person with a time limit of its own.
+//! reached, by which the next try is decided. The program is refused meanwhile, because it
+//! would wait for a person with a time limit of its own.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use missiond_guard::permissions::{Argument, Effect, Request, Shown};
 use missiond_guard::policy::Layer;
 use missiond_store::questions::QuestionFilter;
 
-use crate::permissions::{
-    Permissions, REACH, ReachFor, path_base, reach_asked, reach_for, reach_options, reach_origin,
+use crate::permissions::{Permissions, REACH, path_base, reach_options};
+use crate::questions::{
+    NewQuestion, QuestionError, Questions, ReachFor, reach_asked, reach_for, reach_origin,
 };
-use crate::questions::{NewQuestion, QuestionError, Questions};
 
 /// Of one agent or task at once. One that tries every host there is does not fill the inbox.
 const MOST_OPEN: usize = 20;

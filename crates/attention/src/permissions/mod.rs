@@ -43,7 +43,7 @@ use crate::questions::{QuestionError, Questions};
 
 pub use audited::Decided;
 pub use grant::{Grant, GrantFor};
-pub(crate) use reach::{REACH, ReachFor, reach_asked, reach_for, reach_options, reach_origin};
+pub(crate) use reach::{REACH, reach_options};
 pub use request::path_base;
 pub use rules::{KnownRule, RuleSource};
 pub use trust::TrustScores;

@@ -6,8 +6,7 @@ use missiond_core::{ExecutionId, Question, QuestionOrigin, TraceContext};
 use missiond_executions::{GO_ON, STOP};
 use missiond_store::run_surfaces::RunDrift;
 
-use crate::permissions::reach_asked;
-
+use super::reach::reach_asked;
 use super::{NewQuestion, QuestionError, Questions};
 
 /// How the key of such a question begins; behind it stands what was found.

@@ -11,6 +11,7 @@ mod dialog;
 mod drift;
 mod error;
 mod inputs;
+mod reach;
 mod under_way;
 
 use std::sync::Arc;
@@ -29,10 +30,10 @@ use missiond_timeline::Timeline;
 use tokio::sync::watch;
 
 use crate::announced::Announced;
-use crate::permissions::{ReachFor, reach_for};
 pub use dialog::{Wording, identity, wording};
 pub use error::QuestionError;
 pub use missiond_store::questions::NewQuestion;
+pub(crate) use reach::{ReachFor, reach_asked, reach_for, reach_origin};
 use under_way::UnderWay;
 
 /// Who closes what nobody needs to answer any more.
