@@ -1,5 +1,6 @@
-//! Gives a database the schema of the release before, with all it holds, for the tests of
-//! upgrades: `older_database FILE [broken]`. A broken one refuses its next migration.
+//! Prepares a database for the tests of upgrades: `older_database FILE [older] [broken]`.
+//! `older` gives it the schema of one migration before, with all it holds; a `broken` one
+//! refuses its next migration.
 
 use std::path::{Path, PathBuf};
 
@@ -14,24 +15,38 @@ const REFUSES: &str = "CREATE TRIGGER refuses BEFORE INSERT ON schema_migrations
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let database = PathBuf::from(arguments.first().ok_or("which database?")?);
+    let wanted = |word: &str| arguments.iter().any(|argument| argument == word);
+    if wanted("older") {
+        make_older(&database)?;
+    }
+    if wanted("broken") {
+        let connection = Connection::open(&database)?;
+        connection.execute_batch(REFUSES)?;
+        in_one_file(&connection)?;
+    }
+    Ok(())
+}
+
+fn make_older(database: &Path) -> std::result::Result<(), Box<dyn std::error::Error>> {
     let older = database.with_extension("older");
     let runtime = tokio::runtime::Runtime::new()?;
     runtime.block_on(create_before_last_migration(&DbUrl::sqlite(older.clone())))?;
     let connection = Connection::open(&older)?;
-    copy_all(&connection, &database)?;
-    if arguments.get(1).is_some_and(|wanted| wanted == "broken") {
-        connection.execute_batch(REFUSES)?;
-    }
-    // One file again, without a log beside it.
-    connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;")?;
+    copy_all(&connection, database)?;
+    in_one_file(&connection)?;
     drop(connection);
     for log in ["-wal", "-shm"] {
-        let mut name = database.clone().into_os_string();
+        let mut name = database.to_owned().into_os_string();
         name.push(log);
         let _ = std::fs::remove_file(name);
     }
     std::fs::rename(older, database)?;
     Ok(())
+}
+
+/// Without a log beside it.
+fn in_one_file(connection: &Connection) -> Result<()> {
+    connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;")
 }
 
 /// Every table of the older schema, with its columns.

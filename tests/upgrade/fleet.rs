@@ -21,8 +21,10 @@ const NUMBERS: &str = r"i=0; until [ -e 'GO' ]; do i=$((i+1)); \
 printf '\033]777;number=%d;\007' $i > /dev/tty; sleep 0.1; done; \
 printf '\033]777;last=%d;\007' $i > /dev/tty";
 
-/// A program of this version whose daemon finds the database as the release before left it.
-fn with_older_database(site: &Site, how: &str) -> Vec<u8> {
+/// A program of this version. `how` says what is done to the database before its daemon finds
+/// it: `older` and `older broken` give it the schema of one migration before, with which the
+/// second fails; `broken` leaves the schema as it is.
+fn with_database(site: &Site, how: &str) -> Vec<u8> {
     let older = binary().parent().unwrap().join("examples/older_database");
     assert!(older.exists(), "built with the tests");
     let version = json!({ "version": env!("CARGO_PKG_VERSION") });
@@ -71,9 +73,14 @@ fn all_go_on(recordings: &BTreeMap<String, PathBuf>) {
     }
 }
 
+/// By the program that is installed, whose daemon knows no other's operations.
+fn call(site: &Site, operation: &str, params: &Value) -> Value {
+    site.done(&["call", operation, &params.to_string()])
+}
+
 /// What a person sees of the board, without what changes by itself.
 fn board(site: &Site) -> Vec<Value> {
-    let listed = site.home.call("board_list", &json!({"limit": 100}));
+    let listed = call(site, "board_list", &json!({"limit": 100}));
     let tasks = listed["tasks"].as_array().unwrap().iter();
     tasks
         .map(|task| json!([task["number"], task["title"], task["description"]]))
@@ -81,7 +88,7 @@ fn board(site: &Site) -> Vec<Value> {
 }
 
 /// The newest migration and when it was applied.
-fn schema(site: &Site) -> (i64, i64) {
+fn schema(site: &Site) -> Schema {
     let database = rusqlite::Connection::open(site.home.home().database()).unwrap();
     let sql = "SELECT version, applied_at FROM schema_migrations ORDER BY version DESC LIMIT 1";
     database
@@ -89,9 +96,12 @@ fn schema(site: &Site) -> (i64, i64) {
         .unwrap()
 }
 
-#[test]
-fn twenty_agents_outlive_a_failed_and_a_successful_upgrade_with_a_migration() {
-    let site = Site::new();
+/// The version of a schema, and when it was reached.
+type Schema = (i64, i64);
+
+/// Twenty agents work while the program is upgraded to one whose migration fails and then to
+/// one whose migration does not. Returns the schema before and after.
+fn outlive(site: &Site, broken: &[u8], whole: &[u8]) -> (Schema, Schema) {
     site.home.write_config(CONFIG);
     let go = site.path("go");
     let script = site.path("numbers.yaml");
@@ -104,15 +114,16 @@ fn twenty_agents_outlive_a_failed_and_a_successful_upgrade_with_a_migration() {
     );
     std::fs::write(&script, turns).unwrap();
     site.done(&["daemon", "start"]);
-    site.home.json(&["autopilot", "resume"]);
+    site.done(&["autopilot", "resume"]);
     for number in 1..=AGENTS {
         let task = json!({
             "title": format!("count {number}"), "engine": "rehearsal",
             "args": [script, "--speed", "50"], "isolation": "none",
         });
-        site.home.call("board_add", &json!({ "task": task }));
+        call(site, "board_add", &json!({ "task": task }));
     }
-    site.home.call(
+    call(
+        site,
         "board_add",
         &json!({"task": {
         "title": "for later", "description": "not an agent's", "engine": "rehearsal",
@@ -120,21 +131,21 @@ fn twenty_agents_outlive_a_failed_and_a_successful_upgrade_with_a_migration() {
     }, "depends_on": ["T-1"]}),
     );
     wait_for("every agent to work", || {
-        let recordings = recordings(&site);
+        let recordings = recordings(site);
         recordings.len() == AGENTS
             && recordings
                 .values()
                 .all(|recording| !numbers(recording).0.is_empty())
     });
-    let (before, recordings) = (site.processes(), recordings(&site));
-    let (tasks, newest) = (board(&site), schema(&site));
+    let (before, recordings) = (site.processes(), recordings(site));
+    let (tasks, newest) = (board(site), schema(site));
     assert_eq!((before.len(), tasks.len()), (AGENTS, AGENTS + 1));
     let old = site.inode();
     let (archive, key) = (site.archive(), site.key());
     assert!(archive.ends_with(ARCHIVE));
     let upgrade = ["upgrade", &archive, "--key", &key, "--yes"];
 
-    site.release(&with_older_database(&site, "broken"));
+    site.release(broken);
     let (code, why) = site.refused(&upgrade);
     assert_eq!(code, Some(1), "{why}");
     assert!(why.contains("the migration fails"), "{why}");
@@ -142,19 +153,18 @@ fn twenty_agents_outlive_a_failed_and_a_successful_upgrade_with_a_migration() {
         why.contains("the database is as it was before the upgrade"),
         "{why}"
     );
-    assert_eq!((site.inode(), schema(&site)), (old, newest), "as they were");
+    assert_eq!((site.inode(), schema(site)), (old, newest), "as they were");
     assert_eq!(site.processes(), before, "the same hosts and programs");
-    assert_eq!(board(&site), tasks);
+    assert_eq!(board(site), tasks);
     all_go_on(&recordings);
 
-    site.release(&with_older_database(&site, ""));
+    site.release(whole);
     let done = site.done(&upgrade);
     assert_eq!(done["agents"], AGENTS);
-    let (version, applied) = schema(&site);
-    assert_eq!(version, newest.0, "the newest again");
-    assert!(applied > newest.1, "by a migration of just now");
+    let migrated = schema(site);
+    assert!(migrated.1 > newest.1, "by a migration of just now");
     assert_eq!(site.processes(), before, "the same hosts and programs");
-    assert_eq!(board(&site), tasks);
+    assert_eq!(board(site), tasks);
     all_go_on(&recordings);
 
     std::fs::write(&go, "").unwrap();
@@ -169,12 +179,32 @@ fn twenty_agents_outlive_a_failed_and_a_successful_upgrade_with_a_migration() {
     for number in 1..=AGENTS {
         let task = json!({ "task": format!("T-{number}") });
         wait_for(&format!("T-{number} to be done"), || {
-            let details = site.home.call("board_show", &task);
+            let details = call(site, "board_show", &task);
             let status = details["task"]["status"].as_str().unwrap();
             assert!(!["failed", "blocked"].contains(&status), "{details:#}");
             status == "done"
         });
     }
+    (newest, migrated)
+}
+
+#[test]
+fn twenty_agents_outlive_a_failed_and_a_successful_upgrade_with_a_migration() {
+    let site = Site::new();
+    let (broken, whole) = ("older broken", "older");
+    let (broken, whole) = (with_database(&site, broken), with_database(&site, whole));
+    let (before, after) = outlive(&site, &broken, &whole);
+    assert_eq!(before.0, after.0, "the newest again");
+}
+
+#[test]
+#[ignore = "with the program of the release before, which `cargo xtask dist upgrade` builds"]
+fn twenty_agents_of_the_release_before_outlive_its_upgrade() {
+    let before = std::env::var_os("MISSION_RELEASE_BEFORE").expect("which program?");
+    let site = Site::of(Path::new(&before), "prefix/bin/mission");
+    let broken = with_database(&site, "broken");
+    let (before, after) = outlive(&site, &broken, &std::fs::read(binary()).unwrap());
+    assert!(before.0 < after.0, "from {} to {}", before.0, after.0);
 }
 
 #[test]

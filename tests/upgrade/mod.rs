@@ -46,12 +46,17 @@ impl Site {
     }
 
     fn at(program: &str) -> Self {
+        Self::of(&binary(), program)
+    }
+
+    /// With this program installed there.
+    fn of(installed: &Path, program: &str) -> Self {
         let folder = tempfile::Builder::new().prefix("site-").tempdir().unwrap();
         let program = folder.path().canonicalize().unwrap().join(program);
         std::fs::create_dir_all(program.parent().unwrap()).unwrap();
         // A second name is as good as a copy: an upgrade replaces names.
-        if std::fs::hard_link(binary(), &program).is_err() {
-            std::fs::copy(binary(), &program).unwrap();
+        if std::fs::hard_link(installed, &program).is_err() {
+            std::fs::copy(installed, &program).unwrap();
         }
         for name in ["release", "person"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();

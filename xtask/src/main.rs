@@ -53,6 +53,8 @@ cargo xtask dist             every file of a release, into target/release-files:
                              key, which MISSION_RELEASE_KEY names where the secret one is not
 cargo xtask dist try [FILE]  pack a program that was built (target/debug/mission) and install, use and
                              remove each package in a clean Debian, as the test command does
+cargo xtask dist upgrade     build the release before and upgrade it to this tree while twenty of
+                             its agents work
 cargo xtask clis             install the agent CLIs the tests run, into target/clis
 cargo xtask mcp-servers      install the MCP servers the tests run, into target/mcp-servers
 cargo xtask fuzz [TARGET]    fuzz the parsers
@@ -103,6 +105,7 @@ fn main() -> ExitCode {
         },
         "dist" => match arguments.first().map(String::as_str) {
             Some("try") => dist::try_one(&arguments[1..]),
+            Some("upgrade") => dist::upgrade(&arguments[1..]),
             _ => dist::dist(&arguments),
         },
         "clis" => clis::install(),

@@ -18,6 +18,7 @@ mod sums;
 mod tarball;
 mod target;
 mod trial;
+mod upgrade;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -33,6 +34,7 @@ use target::{Linkage, TARGETS, Target};
 pub(crate) use clean_root::prepare as prepare_clean_root;
 pub(crate) use release::timestamp;
 pub(crate) use trial::test as try_packages;
+pub(crate) use upgrade::upgrade;
 
 use crate::{run, web};
 
