@@ -66,6 +66,7 @@ fn converse(options: &Options, pieces: &[&[u8]]) -> Conversation {
             cwd: "/work".into(),
             mcp_servers: Vec::new(),
             what: SessionChoice::New,
+            meta: None,
         }),
         ControlRequest::Prompt(vec![PromptPart::Text("hi".into())]),
         ControlRequest::Cancel,
