@@ -267,6 +267,10 @@ fn the_log_names_the_tool_its_time_its_outcome_and_the_client_of_each_call() {
     };
     let noted = written("timeline_note");
     assert_eq!(noted["level"], "INFO");
+    assert!(
+        noted["line_number"].is_u64() && noted["threadId"].is_string(),
+        "{noted}"
+    );
     assert_eq!(noted["success"], true);
     let client = noted["client_id"].as_str().unwrap();
     assert!(

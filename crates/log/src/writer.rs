@@ -38,7 +38,14 @@ impl Logging {
         let (filter, level) = reload::Layer::new(filter(config.level));
         tracing_subscriber::registry()
             .with(filter)
-            .with(fmt::layer().json().flatten_event(true).with_writer(writer))
+            .with(
+                fmt::layer()
+                    .json()
+                    .flatten_event(true)
+                    .with_thread_ids(true)
+                    .with_line_number(true)
+                    .with_writer(writer),
+            )
             .try_init()
             .map_err(io::Error::other)?;
         // A detached daemon has no standard error for it to go to.
