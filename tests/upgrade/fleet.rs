@@ -100,8 +100,8 @@ fn schema(site: &Site) -> Schema {
 type Schema = (i64, i64);
 
 /// Twenty agents work while the program is upgraded to one whose migration fails and then to
-/// one whose migration does not. Returns the schema before and after.
-fn outlive(site: &Site, broken: &[u8], whole: &[u8]) -> (Schema, Schema) {
+/// one whose migration does not, with these arguments more. Returns the schema before and after.
+fn outlive(site: &Site, broken: &[u8], whole: &[u8], more: &[&str]) -> (Schema, Schema) {
     site.home.write_config(CONFIG);
     let go = site.path("go");
     let script = site.path("numbers.yaml");
@@ -143,7 +143,7 @@ fn outlive(site: &Site, broken: &[u8], whole: &[u8]) -> (Schema, Schema) {
     let old = site.inode();
     let (archive, key) = (site.archive(), site.key());
     assert!(archive.ends_with(ARCHIVE));
-    let upgrade = ["upgrade", &archive, "--key", &key, "--yes"];
+    let upgrade = [&["upgrade", &archive, "--key", &key], more].concat();
 
     site.release(broken);
     let (code, why) = site.refused(&upgrade);
@@ -193,7 +193,7 @@ fn twenty_agents_outlive_a_failed_and_a_successful_upgrade_with_a_migration() {
     let site = Site::new();
     let (broken, whole) = ("older broken", "older");
     let (broken, whole) = (with_database(&site, broken), with_database(&site, whole));
-    let (before, after) = outlive(&site, &broken, &whole);
+    let (before, after) = outlive(&site, &broken, &whole, &["--yes"]);
     assert_eq!(before.0, after.0, "the newest again");
 }
 
@@ -203,7 +203,8 @@ fn twenty_agents_of_the_release_before_outlive_its_upgrade() {
     let before = std::env::var_os("MISSION_RELEASE_BEFORE").expect("which program?");
     let site = Site::of(Path::new(&before), "prefix/bin/mission");
     let broken = with_database(&site, "broken");
-    let (before, after) = outlive(&site, &broken, &std::fs::read(binary()).unwrap());
+    let whole = std::fs::read(binary()).unwrap();
+    let (before, after) = outlive(&site, &broken, &whole, &[]);
     assert!(before.0 < after.0, "from {} to {}", before.0, after.0);
 }
 

@@ -189,8 +189,8 @@ byte for byte. A file that was changed since is left alone.")]
     /// Install another version: verified, agents keep running, and back if it does not start.
     #[command(after_help = "\
 Examples:
-  mission upgrade mission-0.2.0-x86_64-linux.tar.gz
-  mission upgrade https://example.com/mission-0.2.0-x86_64-linux.tar.gz --key release.pub
+  mission upgrade mission-0.3.0-x86_64-linux.tar.gz
+  mission upgrade https://example.com/mission-0.3.0-x86_64-linux.tar.gz --key release.pub
 
 SHA256SUMS and SHA256SUMS.minisig are read from beside the archive. The program and
 the database as they were before stay beside the new ones, as mission.before and
