@@ -92,7 +92,10 @@ fn expected(program: &Path) -> String {
         return "Building what has changed in mission: from seconds to two minutes; then it starts."
             .to_owned();
     }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    first_build(std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+fn first_build(cores: usize) -> String {
     // Beyond eight cores the build waits for single crates.
     let minutes = (CLEAN_BUILD_MINUTES / cores.min(8)).max(2);
     format!(
@@ -154,9 +157,11 @@ fn has_agent() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let installed =
         |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
-    ["claude", "codex", "gemini", "opencode"]
-        .iter()
-        .any(|name| installed(name))
+    [
+        "claude", "codex", "gemini", "opencode", "copilot", "qwen", "aider",
+    ]
+    .iter()
+    .any(|name| installed(name))
 }
 
 #[cfg(test)]
@@ -169,6 +174,19 @@ mod tests {
     fn quoted<'a>(source: &'a str, before: &'a str) -> impl Iterator<Item = &'a str> {
         let pieces = source.split(before).skip(1);
         pieces.filter_map(|piece| piece.trim_start().strip_prefix('"')?.split('"').next())
+    }
+
+    #[test]
+    fn the_first_line_says_what_takes_how_long() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("mission");
+        assert!(expected(&program).starts_with("Building mission for the first time"));
+        fs::write(&program, "").unwrap();
+        assert!(expected(&program).contains("what has changed"));
+        assert!(!fits(&program), "it says no version");
+        let alone = format!("about {CLEAN_BUILD_MINUTES} minutes on 1 cores");
+        assert!(first_build(1).contains(&alone));
+        assert!(first_build(64).contains("about 2 minutes on 64 cores"));
     }
 
     #[test]

@@ -55,8 +55,8 @@ pub(crate) fn dist(arguments: &[String]) -> Result<(), String> {
     };
     if facts.key.is_none() {
         println!(
-            "no release key: this release is not signed, and its `mission upgrade` verifies \
-             checksums alone unless it is told a key; `--key FILE` signs, {} is the public key \
+            "no release key: this release is not signed, and its `mission upgrade` installs \
+             nothing without `--key` or `--unsigned`; `--key FILE` signs, {} is the public key \
              of another's signature",
             sums::RELEASE_KEY
         );

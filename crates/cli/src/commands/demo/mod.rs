@@ -264,7 +264,9 @@ fn play(
 fn say_where(client: &mut Client, output: &mut Output) {
     // Without a page there still is the demo.
     if let Ok(login) = client.call::<WebLogin>(&NoParams {}) {
-        output.line("Watch it on the board, in a browser on this machine, within two minutes:");
+        output.line(
+            "Watch it on the board, in a browser on this machine (the link works for two minutes):",
+        );
         output.line(format!("  {}\n", login.link));
     }
 }
