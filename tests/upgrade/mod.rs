@@ -550,6 +550,7 @@ fn an_uninstall_shows_what_it_would_remove_and_then_leaves_nothing() {
     let claude = person.join(".claude.json");
     std::fs::write(&claude, "{\n  \"numStartups\": 7\n}\n").unwrap();
     site.done(&["init", "claude"]);
+    site.done(&["policy", "init"]);
     site.done(&["daemon", "install"]);
     for (shell, place) in [
         ("zsh", "person/.zfunc/_mission"),

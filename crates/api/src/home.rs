@@ -193,10 +193,22 @@ impl Home {
         self.data.join("init")
     }
 
+    /// The programs that each task's repository names, as its last attempt found them.
+    #[must_use]
+    pub fn repository_programs_dir(&self) -> PathBuf {
+        self.data.join("repository-programs")
+    }
+
     /// Models that were installed.
     #[must_use]
     pub fn models_dir(&self) -> PathBuf {
         self.data.join("models")
+    }
+
+    /// The person's policy.
+    #[must_use]
+    pub fn policy_file(&self) -> PathBuf {
+        self.config.join("policy.toml")
     }
 
     /// The user's manifests, put over the built-in ones.
@@ -222,6 +234,12 @@ impl Home {
     #[must_use]
     pub fn slots_dir(&self) -> PathBuf {
         self.run.join("slots")
+    }
+
+    /// Sockets of the proxy, by whom they lead out.
+    #[must_use]
+    pub fn egress_dir(&self) -> PathBuf {
+        self.run.join("egress")
     }
 
     /// What is nobody's but the daemon's and the person's: settings, data and sockets.

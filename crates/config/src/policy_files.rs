@@ -90,7 +90,7 @@ impl PolicyFiles {
     #[must_use]
     pub fn new(home: &Home) -> Self {
         Self {
-            person: home.config_dir().join("policy.toml"),
+            person: home.policy_file(),
             state: Mutex::default(),
         }
     }
@@ -310,7 +310,7 @@ mod tests {
         let home = Home::under(folder.path());
         fs::create_dir_all(home.config_dir()).unwrap();
         fs::set_permissions(home.config_dir(), fs::Permissions::from_mode(0o700)).unwrap();
-        let file = home.config_dir().join("policy.toml");
+        let file = home.policy_file();
         (folder, PolicyFiles::new(&home), file)
     }
 

@@ -64,7 +64,7 @@ impl Network {
             untold: AtomicU64::new(0),
         });
         let egress = Egress::new(missiond_egress::Parts {
-            folder: home.run_dir().join("egress"),
+            folder: home.egress_dir(),
             judge: Arc::clone(&judge) as _,
             resolver: Arc::new(SystemResolver),
             limits: Limits::default(),

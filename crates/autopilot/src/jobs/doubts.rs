@@ -120,7 +120,7 @@ pub(super) async fn remember_programs(work: &Work, worktree: &Worktree) {
 
 /// One file for a task: that of its last attempt.
 fn programs_file(work: &Work) -> std::path::PathBuf {
-    let folder = work.shared.home.data_dir().join("repository-programs");
+    let folder = work.shared.home.repository_programs_dir();
     folder.join(format!("{}.json", work.task.number))
 }
 

@@ -73,7 +73,7 @@ fn init(print: bool, output: &mut Output) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let home = Home::from_env()?;
-    let file = home.config_dir().join("policy.toml");
+    let file = home.policy_file();
     create_private_dir(home.config_dir())?;
     let mut created = match create_private(&file) {
         Ok(created) => created,

@@ -13,14 +13,15 @@ use crate::failure::Failure;
 
 /// What missiond keeps in each folder. A name that ends in `*` stands for all that begin
 /// with it: databases have logs beside them, editors leave copies.
-const IN_CONFIG: [&str; 5] = [
+const IN_CONFIG: [&str; 6] = [
     "config.toml*",
+    "policy.toml*",
     "mcp.toml*",
     "mcp.json*",
     "manifests",
     "templates",
 ];
-const IN_DATA: [&str; 18] = [
+const IN_DATA: [&str; 19] = [
     "mission.db*",
     "audit",
     "identity",
@@ -37,15 +38,17 @@ const IN_DATA: [&str; 18] = [
     "demos",
     "rehearsals",
     "tasks",
+    "repository-programs",
     "bench*",
     "run",
 ];
-const IN_RUN: [&str; 6] = [
+const IN_RUN: [&str; 7] = [
     "daemon.sock",
     "daemon.lock",
     "daemon.pid",
     "slots",
     "launches",
+    "egress",
     "login.html",
 ];
 
@@ -127,6 +130,44 @@ pub(super) fn logs_elsewhere(config: &Config, home: &Home) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_that_a_home_has_is_ours() {
+        let home = Home::under(Path::new("/home"));
+        let config = [
+            home.config_file(),
+            home.policy_file(),
+            home.manifests_dir(),
+            home.templates_dir(),
+        ];
+        let data = [
+            home.database(),
+            home.database_before(),
+            home.log_dir(),
+            home.recordings_dir(),
+            home.journals_dir(),
+            home.audit_dir(),
+            home.identity_dir(),
+            home.worktrees_dir(),
+            home.http_dir(),
+            home.init_dir(),
+            home.repository_programs_dir(),
+            home.models_dir(),
+            home.exchange_dir(),
+        ];
+        let run = [home.slots_dir(), home.egress_dir(), home.socket()];
+        for (paths, folder, known) in [
+            (&config[..], home.config_dir(), &IN_CONFIG[..]),
+            (&data, home.data_dir(), &IN_DATA),
+            (&run, home.run_dir(), &IN_RUN),
+        ] {
+            for path in paths {
+                let inside = path.strip_prefix(folder).unwrap();
+                let name = inside.iter().next().unwrap().to_string_lossy();
+                assert!(is_known(&name, known), "{name}");
+            }
+        }
+    }
 
     #[test]
     fn a_name_is_ours_as_a_whole_or_by_its_beginning() {
