@@ -131,3 +131,49 @@ fn main() -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+
+    fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                documents(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn the_documents_show_commands_and_options_that_there_are() {
+        let root = run::root();
+        let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+        documents(&root.join("docs"), &mut found);
+        let offered = |text: &str| {
+            let word = |character: char| character.is_alphanumeric() || character == '-';
+            let mut places = HELP.match_indices(text);
+            places.any(|(at, _)| !HELP[at + text.len()..].starts_with(word))
+        };
+        let mut shown = 0;
+        for document in found {
+            let text = std::fs::read_to_string(&document).unwrap();
+            for (at, start) in text.match_indices("cargo xtask ") {
+                let rest = text[at + start.len()..].split(['`', '\n', '#', '"']).next();
+                let mut words = rest.unwrap_or_default().split_whitespace();
+                let command = words.next().unwrap_or_default();
+                let is_there = offered(&format!("cargo xtask {command}"));
+                assert!(is_there, "{}: `{command}`", document.display());
+                for option in words.filter(|word| word.starts_with("--")) {
+                    assert!(offered(option), "{}: `{option}`", document.display());
+                }
+                shown += 1;
+            }
+        }
+        assert!(shown > 40, "{shown}");
+    }
+}

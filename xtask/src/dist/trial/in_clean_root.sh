@@ -2,9 +2,10 @@
 # namespaces of its own, without a network, and prints what was measured.
 #
 # $1 deb, archive, npm or image; $2 the package (of an image: its layer); $3 the clean
-# root; $4 a folder for what changes, which is removed; $5 static or dynamic
+# root; $4 a folder for what changes, which is removed; $5 static or dynamic; $6 what the
+# README has a person type to install it, if it is installed inside
 set -eu
-kind=$1 package=$2 clean=$3 work=$4 linkage=$5
+kind=$1 package=$2 clean=$3 work=$4 linkage=$5 typed=$6
 root=$work/root
 
 end() {
@@ -41,13 +42,13 @@ inside() {
         umount --lazy /.before
         cd /
         exec env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
-            PATH=/opt/mission/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"' sh "$root" "$@"
+            PATH=/opt/mission/bin:/root/.local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"' sh "$root" "$@"
 }
-# Every file and folder but what the kernel shows, dpkg's own books, and the work of the
-# person, which is looked at by itself.
+# Every file and folder but what the kernel shows, the books of dpkg and apt, and the work of
+# the person, which is looked at by itself.
 files() {
     (cd "$root" && find . -xdev \( -path ./proc -o -path ./dev -o -path ./.before -o -path ./root/project \
-        -o -path ./var/lib/dpkg -o -path ./var/log \) -prune -o -print | sort)
+        -o -path ./var/lib/dpkg -o -path ./var/lib/apt -o -path ./var/cache -o -path ./var/log \) -prune -o -print | sort)
 }
 npm_here() {
     npm "$@" --global --prefix "$root/opt/mission" --offline --cache "$work/npm" \
@@ -59,13 +60,11 @@ took() { awk -v from="$2" -v to="$(now)" -v what="$1" 'BEGIN { print what, to - 
 files >"$work/before"
 began=$(now)
 case $kind in
-deb)
-    cp "$package" "$root/tmp/mission.deb"
-    inside dpkg --install /tmp/mission.deb >/dev/null
-    rm "$root/tmp/mission.deb" ;;
-archive)
-    mkdir "$root/opt/mission"
-    tar --extract --gzip --file "$package" --directory "$root/opt/mission" --strip-components 1 ;;
+deb | archive)
+    file=$root/root/${package##*/}
+    cp "$package" "$file"
+    inside sh -euc "cd; $typed" >"$work/install" 2>&1 || { cat "$work/install" >&2; exit 1; }
+    rm "$file" ;;
 npm)
     if command -v npm >/dev/null; then
         npm_here install "$package"
@@ -130,7 +129,7 @@ npm)
     else
         rm -r "$root/opt/mission"
     fi ;;
-archive) rmdir "$root/opt/mission" ;; # The program took itself away, and left nothing in it.
+archive) ;; # The program took itself away.
 image)
     echo "said a container is removed as a whole"
     exit 0 ;;

@@ -33,6 +33,7 @@ pub(super) fn run(
     root: &Path,
     work: &Path,
     linkage: &str,
+    typed: &str,
 ) -> Result<Tried, String> {
     let Some(mut unshare) = clean_root::as_root("unshare") else {
         return Err("the rights of root are gone".to_owned());
@@ -41,7 +42,7 @@ pub(super) fn run(
         .args(["--mount", "--pid", "--net", "--fork", "--kill-child"])
         .args(["sh", "-c", SCRIPT, "sh", kind])
         .args([package, root, work])
-        .arg(linkage);
+        .args([linkage, typed]);
     let printed =
         run::output(&mut unshare).map_err(|error| match error.rsplit_once("failed: ") {
             // Without the script, which is the command.

@@ -15,7 +15,7 @@ use super::clean_root::{self, CleanRoot};
 use super::options::Options;
 use super::release::{Documents, Release};
 use super::target::{Linkage, Target};
-use super::{build, differences, package, release, sbom};
+use super::{at_path, build, differences, package, release, sbom};
 use super::{deb, npm, oci, tarball};
 use crate::report::Ran;
 use crate::run;
@@ -86,11 +86,21 @@ fn try_all(
     let layer = folder.join("layer.tar.gz");
     oci::take_layer(&packages.join(oci::name(release)), &layer)?;
     let of = |name: String| packages.join(name);
-    let kinds: [(&str, PathBuf); 4] = [
-        ("deb", of(deb::name(release, program))),
-        ("archive", of(tarball::name(release, program))),
-        ("npm", of(npm::name(release, program))),
-        ("image", layer),
+    let (deb, archive) = (deb::name(release, program), tarball::name(release, program));
+    let readme = run::root().join("README.md");
+    let readme = std::fs::read_to_string(&readme).map_err(|error| at_path(&readme, &error))?;
+    let typed = |row: &str, file: &str| {
+        typed(&readme, row, file).ok_or_else(|| format!("the README has no command for {row}"))
+    };
+    let kinds: [(&str, PathBuf, String); 4] = [
+        ("deb", of(deb.clone()), typed("Debian, Ubuntu", &deb)?),
+        (
+            "archive",
+            of(archive.clone()),
+            typed("an archive", &archive)?,
+        ),
+        ("npm", of(npm::name(release, program)), String::new()),
+        ("image", layer, String::new()),
     ];
     let linkage = match program.linkage {
         Linkage::Static => "static",
@@ -99,9 +109,10 @@ fn try_all(
     let results: Vec<_> = thread::scope(|scope| {
         let threads: Vec<_> = kinds
             .iter()
-            .map(|(kind, file)| {
+            .map(|(kind, file, typed)| {
                 let work = folder.join(kind);
-                let trial = scope.spawn(move || inside::run(kind, file, root, &work, linkage));
+                let trial =
+                    scope.spawn(move || inside::run(kind, file, root, &work, linkage, typed));
                 (*kind, trial)
             })
             .collect();
@@ -122,9 +133,24 @@ fn try_all(
         .collect()
 }
 
+/// What a row of the README's table has a person type, as root types it, with the file of
+/// this machine and version.
+fn typed(readme: &str, row: &str, file: &str) -> Option<String> {
+    let start = format!("| {row} | `");
+    let row = readme.lines().find_map(|line| line.strip_prefix(&start))?;
+    let (command, _) = row.split_once('`')?;
+    let words = command.split(' ').filter(|word| *word != "sudo");
+    let words = words.map(|word| match word.contains("VERSION") {
+        true if word.starts_with("./") => format!("./{file}"),
+        true => file.to_owned(),
+        false => word.to_owned(),
+    });
+    Some(words.collect::<Vec<_>>().join(" "))
+}
+
 fn sbom_in(release: &Release, packages: &Path) -> Result<Value, String> {
     let file = packages.join(sbom::name(release));
-    let document = std::fs::read(&file).map_err(|error| super::at_path(&file, &error))?;
+    let document = std::fs::read(&file).map_err(|error| at_path(&file, &error))?;
     serde_json::from_slice(&document).map_err(|error| error.to_string())
 }
 
@@ -136,7 +162,7 @@ fn names_the_page(document: &Value) -> Result<(), String> {
         return Ok(());
     }
     let file = web.join("package.json");
-    let about = std::fs::read(&file).map_err(|error| super::at_path(&file, &error))?;
+    let about = std::fs::read(&file).map_err(|error| at_path(&file, &error))?;
     let about: Value = serde_json::from_slice(&about).map_err(|error| error.to_string())?;
     let components = document["components"].as_array().into_iter().flatten();
     let is_npm = |part: &&Value| {
@@ -201,6 +227,21 @@ fn crates_in(program: &[u8]) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_typed_is_the_readme_s_with_the_file_there_is() {
+        let readme = "| with |\n| an archive | `mkdir -p ~/.local && tar -xzf m-VERSION-x.tar.gz -C \
+                      ~/.local`, and more |\n| Debian, Ubuntu | `sudo apt install ./m_VERSION.deb` |\n";
+        assert_eq!(
+            typed(readme, "an archive", "m-1.tar.gz").unwrap(),
+            "mkdir -p ~/.local && tar -xzf m-1.tar.gz -C ~/.local"
+        );
+        assert_eq!(
+            typed(readme, "Debian, Ubuntu", "m_1.deb").unwrap(),
+            "apt install ./m_1.deb"
+        );
+        assert_eq!(typed(readme, "Nix", "m"), None);
+    }
 
     #[test]
     fn crates_are_found_by_the_paths_of_their_sources() {
