@@ -76,6 +76,7 @@ pub(super) async fn answer(
     request: Option<ObservationId>,
     text: &str,
     key: Option<String>,
+    from: Sender,
 ) -> Result<Accepted, ExecutionError> {
     let open = run
         .journal()
@@ -96,7 +97,7 @@ pub(super) async fn answer(
         request: request.id,
         text: Text::new(answer_text(request, text)).map_err(|error| invalid(&error))?,
     });
-    accept(run, key, Sender::Operator, content).await
+    accept(run, key, from, content).await
 }
 
 /// Accepts a review of the agent's work.
@@ -104,15 +105,16 @@ pub(super) async fn review(
     run: &Arc<Run>,
     review: Review,
     key: Option<String>,
+    from: Sender,
 ) -> Result<Accepted, ExecutionError> {
     let content = MessageContent::Review(review);
-    accept(run, key, Sender::Operator, content).await
+    accept(run, key, from, content).await
 }
 
 /// Accepts the wish that the agent stops what it is doing.
-pub(super) async fn interrupt(run: &Arc<Run>) -> Result<Accepted, ExecutionError> {
+pub(super) async fn interrupt(run: &Arc<Run>, from: Sender) -> Result<Accepted, ExecutionError> {
     let content = MessageContent::Interrupt(Interrupt {});
-    accept(run, None, Sender::Operator, content).await
+    accept(run, None, from, content).await
 }
 
 /// What the agent is told when the person chose one of its answers by its label.

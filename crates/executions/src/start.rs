@@ -78,6 +78,8 @@ pub struct NewExecution {
     /// itself and its arguments.
     pub args: Vec<String>,
     pub prompt: Option<String>,
+    /// Whose prompt it is.
+    pub from: Sender,
     /// What stands behind the prompt.
     pub preamble: Option<Arc<dyn Preamble>>,
     pub cwd: PathBuf,
@@ -227,6 +229,8 @@ impl Context {
         }
         let behind = new.preamble.as_ref().map_or("", |preamble| preamble.text());
         let prompt = new.prompt.map(|prompt| append_preamble(prompt, behind));
+        let prompt = prompt.map(|prompt| first_prompt(prompt, new.from));
+        let prompt = prompt.transpose()?;
         let mut env = new.env;
         // A message this agent sends to another is known to be an agent's.
         env.insert(EXECUTION_VARIABLE.to_owned(), id.to_string());
@@ -341,7 +345,7 @@ impl Context {
             folder,
             plan,
             header,
-            prompt: prompt.map(first_prompt).transpose()?,
+            prompt,
             preamble: new.preamble,
             env,
             name: new.name,
@@ -638,12 +642,12 @@ fn owner(owner: Owner, cwd: &Path) -> OwnerRef {
     }
 }
 
-fn first_prompt(text: String) -> Result<NewMessage, ExecutionError> {
+fn first_prompt(text: String, from: Sender) -> Result<NewMessage, ExecutionError> {
     let text = Text::new(text)
         .map_err(|error| ExecutionError::Invalid(format!("the prompt is not possible: {error}")))?;
     Ok(NewMessage {
         key: MessageKey::new("prompt:first").expect("it is short"),
-        from: Sender::Operator,
+        from,
         content: MessageContent::Prompt(Prompt::new(text)),
     })
 }

@@ -307,7 +307,11 @@ fn message_text(content: &MessageContent) -> &str {
 fn sender(sender: &Sender) -> String {
     match sender {
         Sender::Execution(execution) => execution.to_string(),
-        other => word(other),
+        Sender::Slot(slot) => slot.to_string(),
+        Sender::Program(name) => format!("program {name}"),
+        Sender::Commander => "an agent of the operator".to_owned(),
+        Sender::Unknown => "an unknown process".to_owned(),
+        other @ (Sender::Operator | Sender::Daemon | Sender::System | Sender::Owner) => word(other),
     }
 }
 
