@@ -5,4 +5,5 @@ pub mod commander;
 pub mod http;
 pub mod ipc;
 pub mod otlp;
+mod principals;
 mod rate;

@@ -19,6 +19,8 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
+use super::origin::Origins;
+
 /// Strangers at once.
 const STRANGERS: usize = 64;
 
@@ -103,12 +105,20 @@ impl Guests {
 }
 
 /// Serves one connection until it or the daemon ends.
-pub(super) async fn converse(stream: TcpStream, router: Router, guest: Guest, shutdown: Shutdown) {
+pub(super) async fn converse(
+    stream: TcpStream,
+    origins: Arc<Origins>,
+    router: Router,
+    guest: Guest,
+    shutdown: Shutdown,
+) {
     // What is said in a terminal is small and wanted at once.
     let _ = stream.set_nodelay(true);
+    let origin = origins.of(&stream).await;
     let routes = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(guest.clone());
+        request.extensions_mut().insert(origin);
         routes.call(request)
     });
     let connection = hyper::server::conn::http1::Builder::new()

@@ -20,6 +20,7 @@ use tokio::task::JoinSet;
 
 use super::caller::Limits;
 use super::connections::{self, Guests};
+use super::origin::Origins;
 use super::web::Web;
 use super::{gate, router};
 use crate::commander::Changes;
@@ -66,6 +67,7 @@ impl HttpServer {
         supervisor: Supervisor,
     ) {
         let shutdown = daemon.shutdown.clone();
+        let origins = Arc::new(Origins::new(Arc::clone(&daemon)));
         let router = router(Web {
             daemon,
             operations,
@@ -86,8 +88,13 @@ impl HttpServer {
             match accepted {
                 Ok((stream, _)) => {
                     let (guest, arrived) = guests.arrive();
-                    let conversation =
-                        connections::converse(stream, router.clone(), guest, shutdown.clone());
+                    let conversation = connections::converse(
+                        stream,
+                        Arc::clone(&origins),
+                        router.clone(),
+                        guest,
+                        shutdown.clone(),
+                    );
                     let served =
                         supervisor.watch("HTTP connection", None, OnPanic::Report, conversation);
                     let task = connections.spawn(served);

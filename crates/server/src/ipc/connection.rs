@@ -37,9 +37,9 @@ use tokio::time::Instant;
 use super::attachment::{self, Granted};
 use super::commander;
 use super::execution;
-use super::principals;
 use super::subscription;
 use crate::commander::Changes;
+use crate::principals;
 use crate::rate::RateLimit;
 
 /// A peer must say hello within this time.

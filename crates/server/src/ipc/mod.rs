@@ -5,7 +5,6 @@ mod attachment;
 mod commander;
 mod connection;
 mod execution;
-mod principals;
 mod subscription;
 
 use std::io;
@@ -30,6 +29,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
 use crate::commander::Changes;
+use crate::principals;
 use connection::Connection;
 
 #[derive(Debug, thiserror::Error)]
@@ -109,7 +109,7 @@ impl IpcServer {
                     continue;
                 }
             };
-            let principal = principals::of_peer(&stream, &daemon);
+            let principal = principals::of_socket(&stream, &daemon);
             if let Err(refusal) = admit(&stream, &daemon, &open, principal) {
                 daemon.metrics.connections_refused.add(1);
                 let refusing = turn_away(stream, refusal);
