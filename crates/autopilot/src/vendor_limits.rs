@@ -12,6 +12,7 @@ use std::time::Duration;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use missiond_core::Timestamp;
+use missiond_secrets::mask_within;
 use regex::Regex;
 
 use super::view::Limit;
@@ -56,7 +57,8 @@ pub(super) fn in_lines<'a>(
         resets_at: RESETS
             .captures(line)
             .and_then(|found| moment(found.name("when")?.as_str().trim(), now, zone)),
-        said: line.chars().take(200).collect(),
+        // Masked before it is cut: half a secret is found by nobody.
+        said: mask_within(line).as_str().chars().take(200).collect(),
     })
 }
 

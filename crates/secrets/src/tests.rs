@@ -121,6 +121,22 @@ fn secrets_are_masked_and_the_rest_is_kept() {
             "db.example.net:5432:app:me:[masked]",
         ),
         (
+            "put db.example.net:5432:app:me:k3Xq9Lw2 into it",
+            "put db.example.net:5432:app:me:[masked] into it",
+        ),
+        (
+            "{\"line\":\"*:5432:app:me:k3Xq9Lw2\"}",
+            "{\"line\":\"*:5432:app:me:[masked]\"}",
+        ),
+        (
+            "it takes org.example:*:jar:sources:1.20.3 and cpe:2.3:a:b:c:1.0:*:*:*:*:*:*:*",
+            "it takes org.example:*:jar:sources:1.20.3 and cpe:2.3:a:b:c:1.0:*:*:*:*:*:*:*",
+        ),
+        (
+            "ports 127.0.0.1:5432:5432 and 127.0.0.1:5433:5432:tcp",
+            "ports 127.0.0.1:5432:5432 and 127.0.0.1:5433:5432:tcp",
+        ),
+        (
             "passphrase=\"correct horse battery\"",
             "passphrase=\"[masked]\"",
         ),
