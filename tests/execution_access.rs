@@ -716,12 +716,12 @@ fn a_tool_is_judged_by_the_rules_and_refused_where_nobody_answers() {
 #[test]
 fn what_cannot_be_read_as_the_use_of_a_tool_is_refused() {
     let home = TestHome::started();
-    home.json(&["permission", "add", "allow", "--tool", "*"]);
+    home.json(&["permission", "add", "allow", "--tool", "Allowed"]);
     let agent = Agent::start(&home, QUIET, None);
-    let whole = use_of("Bash", &home).to_string();
-    let mut nameless = use_of("Bash", &home);
+    let whole = use_of("Allowed", &home).to_string();
+    let mut nameless = use_of("Allowed", &home);
     nameless["tool_name"] = Value::Null;
-    let mut later = use_of("Bash", &home);
+    let mut later = use_of("Allowed", &home);
     later["hook_event_name"] = json!("PostToolUse");
     let mut strange = whole.clone().into_bytes();
     strange[10] = 0xff;
