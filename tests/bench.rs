@@ -100,9 +100,14 @@ fn the_bench_of_the_guard_says_how_well_and_how_fast() {
         "decide_p50_us",
         "sandbox_start_ms",
         "build_ratio",
+        "injection_recall",
+        "audit_records_per_s",
+        "ratio_masked",
     ] {
         assert!(metric(name) > 0.0, "{name}: {report}");
     }
+    // None at all is as it should be.
+    assert!(metric("injection_false_alarms") >= 0.0, "{report}");
 }
 
 #[test]
