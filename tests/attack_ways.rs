@@ -292,6 +292,36 @@ fn no_way_out_of_a_slot_makes_a_person() {
     assert_eq!(page.show_code(&code).status, 204);
 }
 
+/// What runs in a slot opens all the connections and sockets it can get, with a token and a
+/// cookie it found, and keeps them.
+#[test]
+fn whoever_takes_every_place_in_a_slot_leaves_the_person_theirs() {
+    let home = TestHome::started();
+    let page = Http::of(&home);
+    let (found, login) = (token(&home, "found"), page.log_in(&home));
+    let own = std::env::current_exe().unwrap();
+    let script = format!(
+        "ATTACK=every-place ATTACK_HTTP={} ATTACK_TOKEN={found} ATTACK_COOKIE={} {} --ignored --exact \
+         attack_ways::from_inside --nocapture >flood.out 2>&1; echo \"$?\"\n",
+        page.address,
+        quoted(&login.cookie),
+        quoted(&own.display().to_string()),
+    );
+    inside(&home, "flood", &script);
+    wait_for("every place to be taken", || {
+        home.path().join("taken").exists()
+    });
+    for way in ["one", "two", "three"] {
+        assert_eq!(add_by_page(&page, &login, way).status, 200);
+    }
+    let sockets: Vec<_> = (0..32)
+        .map(|_| Socket::open_as(&page, &login, "/api/v1/live"))
+        .collect();
+    std::fs::write(home.path().join("enough"), "").unwrap();
+    assert_eq!(said(&home, "flood").trim(), "0");
+    drop(sockets);
+}
+
 /// A token that lets its holder look and do nothing.
 fn only_looks(home: &TestHome) -> String {
     let made = home.json(&["token", "create", "looks"]);
@@ -394,6 +424,10 @@ fn from_inside() {
     let Ok(way) = std::env::var("ATTACK") else {
         return;
     };
+    if way == "every-place" {
+        take_every_place();
+        return;
+    }
     let socket = std::env::var("ATTACK_SOCKET").unwrap();
     match way.as_str() {
         "a-hello-that-says-person" => {
@@ -451,6 +485,44 @@ fn from_inside() {
         }
         other => from_inside_with_what_was_found(other),
     }
+}
+
+fn take_every_place() {
+    let found = |name: &str| std::env::var(name).unwrap();
+    let http = Http {
+        address: found("ATTACK_HTTP"),
+    };
+    let login = Login {
+        cookie: found("ATTACK_COOKIE"),
+        csrf: String::new(),
+    };
+    let bearer = format!("Bearer {}", found("ATTACK_TOKEN"));
+    let mut sockets = Vec::new();
+    let refused = loop {
+        let headers = [("authorization", bearer.as_str())];
+        match Socket::attempt(&http, "/api/v1/live", &headers) {
+            Ok(Ok(socket)) => sockets.push(socket),
+            Ok(Err(refused)) => break Some(refused),
+            Err(_) => break None,
+        }
+        assert!(sockets.len() < 256, "there was no end to it");
+    };
+    assert!(refused.is_some_and(|answer| answer.status == 503));
+    // The cookie makes no more places, and neither do connections that say nothing.
+    let origin = http.origin();
+    let headers = [("cookie", login.cookie.as_str()), ("origin", &origin)];
+    assert!(!matches!(
+        Socket::attempt(&http, "/api/v1/live", &headers),
+        Ok(Ok(_))
+    ));
+    let idle: Vec<_> = (0..500)
+        .filter_map(|_| std::net::TcpStream::connect(&http.address).ok())
+        .collect();
+    std::fs::write("taken", "").unwrap();
+    wait_for("the person to be done", || {
+        std::path::Path::new("enough").exists()
+    });
+    drop((sockets, idle));
 }
 
 fn from_inside_with_what_was_found(way: &str) {

@@ -28,7 +28,7 @@ use missiond_journal::{
 use missiond_runtime::blocking;
 use missiond_sandbox::{Place, Profile};
 use missiond_semantic::Size;
-use missiond_slots::{NewSlot, program_environment};
+use missiond_slots::{NewSlot, Share, program_environment};
 use missiond_store::executions::{self, ExecutionRow};
 use missiond_store::run_surfaces;
 
@@ -78,7 +78,7 @@ pub struct NewExecution {
     /// itself and its arguments.
     pub args: Vec<String>,
     pub prompt: Option<String>,
-    /// Whose prompt it is.
+    /// Who wants it, and whose its prompt is.
     pub from: Sender,
     /// What stands behind the prompt.
     pub preamble: Option<Arc<dyn Preamble>>,
@@ -113,6 +113,7 @@ struct Prepared {
     env: BTreeMap<String, String>,
     name: Option<SlotName>,
     size: Size,
+    share: Share,
     sandbox: Option<Place>,
     dialogs: Vec<StartupDialog>,
     /// Where the transcript is read from, when it is not its beginning.
@@ -228,6 +229,10 @@ impl Context {
             return Err(ExecutionError::Invalid(message));
         }
         let behind = new.preamble.as_ref().map_or("", |preamble| preamble.text());
+        let share = match new.from {
+            Sender::Operator => Share::Person,
+            _ => Share::Others,
+        };
         let prompt = new.prompt.map(|prompt| append_preamble(prompt, behind));
         let prompt = prompt.map(|prompt| first_prompt(prompt, new.from));
         let prompt = prompt.transpose()?;
@@ -350,6 +355,7 @@ impl Context {
             env,
             name: new.name,
             size: new.size,
+            share,
             cwd: new.cwd,
         })
     }
@@ -416,6 +422,7 @@ impl Context {
             run.accept(prompt).await?;
         }
         let new = NewSlot {
+            share: prepared.share,
             id: prepared.slot,
             argv,
             engine: Some(run.engine.clone()),

@@ -7,3 +7,4 @@ pub mod ipc;
 pub mod otlp;
 mod principals;
 mod rate;
+mod share;

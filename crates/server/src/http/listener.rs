@@ -19,14 +19,11 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::caller::Limits;
-use super::connections::{self, Guests};
+use super::connections::{self, Guests, MAX_CONNECTIONS};
 use super::origin::Origins;
 use super::web::Web;
 use super::{gate, router};
 use crate::commander::Changes;
-
-/// Connections at once; beyond it those who come wait.
-const MAX_CONNECTIONS: usize = 512;
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on {address}: {source}; change `http.listen` or set `http.enabled = false`")]
