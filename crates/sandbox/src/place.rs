@@ -67,6 +67,15 @@ pub struct Place {
     pub readable: Vec<PathBuf>,
     /// What it may change beside.
     pub writable: Vec<PathBuf>,
+    /// Folders that hold nothing inside but what of them is named here.
+    #[serde(default)]
+    pub private: Vec<PathBuf>,
+    /// Files it has a copy of: what it changes in them is gone afterwards.
+    #[serde(default)]
+    pub copied: Vec<PathBuf>,
+    /// Programs it starts, of which all that is theirs is seen.
+    #[serde(default)]
+    pub programs: Vec<PathBuf>,
     /// What it must never see, wherever it lies: this program's own folders.
     pub hidden: Vec<PathBuf>,
     pub network: Network,
@@ -96,6 +105,9 @@ impl Place {
             folder: None,
             readable: Vec::new(),
             writable: Vec::new(),
+            private: Vec::new(),
+            copied: Vec::new(),
+            programs: Vec::new(),
             hidden: Vec::new(),
             network: Network::Host,
             doors: Vec::new(),
@@ -173,12 +185,30 @@ impl Place {
                 view.show_unseen(&part);
             }
         }
-        show_program(program, &mut view, &is_above_home);
+        for program in self.programs.iter().map(PathBuf::as_path).chain([program]) {
+            show_program(program, &mut view, &is_above_home);
+        }
+        for path in &self.private {
+            // Work in it is work, and what is written there is to be found again.
+            if path
+                .canonicalize()
+                .ok()
+                .is_some_and(|found| Some(found) != folder)
+            {
+                view.show(path, Kind::Private);
+            }
+        }
         for path in &self.writable {
             view.show(path, Kind::Write);
         }
         for path in &self.readable {
             view.show(path, Kind::Read);
+        }
+        for path in self.copied.iter().filter(|path| path.is_file()) {
+            // One that is seen already is changed where it is.
+            if path.canonicalize().is_ok_and(|found| !view.shows(&found)) {
+                view.show(path, Kind::Copy);
+            }
         }
         for entry in folder.iter().flat_map(|folder| git::entries(folder)) {
             view.set(&entry.path, entry.kind);
