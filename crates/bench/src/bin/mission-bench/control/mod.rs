@@ -175,7 +175,7 @@ fn memory(
     Ok(())
 }
 
-/// Processor time of daemon and hosts while a hundred agents wait.
+/// Processor time of daemon and hosts while agents wait: the metric says how many.
 fn waiting(extent: &Extent, watch: &Watch, report: &mut Report) -> Result<(), Failure> {
     report.condition("idle_agents", extent.idle_agents);
     report.condition("idle_window_s", extent.idle_window.as_secs_f64());
@@ -190,7 +190,7 @@ fn waiting(extent: &Extent, watch: &Watch, report: &mut Report) -> Result<(), Fa
     std::thread::sleep(extent.idle_window);
     let end = Usage::of(&processes)?;
     report.metric(
-        format!("agents_{}_cpu_pct", FULL.idle_agents),
+        format!("agents_{}_cpu_pct", extent.idle_agents),
         end.cpu_percent_since(&begin),
     );
     Ok(())
