@@ -54,12 +54,16 @@ pub(super) fn in_lines<'a>(
     let shown = lines.rev().map(str::trim).filter(|line| !line.is_empty());
     let line = shown.take(LAST_LINES).find(|line| REACHED.is_match(line))?;
     Some(Limit {
-        resets_at: RESETS
-            .captures(line)
-            .and_then(|found| moment(found.name("when")?.as_str().trim(), now, zone)),
+        resets_at: reset(line, now, zone),
         // Masked before it is cut: half a secret is found by nobody.
         said: mask_within(line).as_str().chars().take(200).collect(),
     })
+}
+
+/// When a limit resets, as a line about it says.
+pub(super) fn reset(line: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    let found = RESETS.captures(line)?;
+    moment(found.name("when")?.as_str().trim(), now, zone)
 }
 
 /// A moment as people and programs write it: in full, as a span from now, or as

@@ -35,6 +35,7 @@ mod repeated_calls;
 mod run;
 pub mod slot_expiry;
 mod spooled_hooks;
+mod standing;
 mod start;
 mod startup;
 mod surface;
@@ -52,7 +53,7 @@ use missiond_adapters::HookReport;
 use missiond_api::Home;
 use missiond_audit::AuditLog;
 use missiond_config::Config;
-use missiond_core::{Clock, ExecutionId, ObservationId, SlotId};
+use missiond_core::{Clock, ExecutionId, ObservationId, SendWhen, SlotId};
 use missiond_egress::Egress;
 use missiond_journal::catalogue::{Review, SignalType, parse_tool_call};
 use missiond_journal::{Acknowledgement, Confidence, Observed, Outcome, Policy, Source};
@@ -214,10 +215,11 @@ impl Executions {
         files: Vec<PathBuf>,
         key: Option<String>,
         from: Sender,
+        when: SendWhen,
     ) -> Result<Accepted, ExecutionError> {
         let run = self.running(execution)?;
         let files = attachments::accept(files, &from).await?;
-        messages::prompt(&run, text, files, key, from).await
+        messages::prompt(&run, text, files, key, from, when).await
     }
 
     /// Queues a review of the agent's work, as one message.

@@ -277,6 +277,7 @@ async fn message(call: Call, params: ExecutionMessageParams) -> Result<MessageRe
             files,
             params.key.map(Text::into_string),
             from,
+            params.when,
         )
         .await;
     Ok(message_result(

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use missiond_briefing::BriefingRequest;
-use missiond_core::{EngineeringPhase, Outcome};
+use missiond_core::{EngineeringPhase, Outcome, SendWhen};
 use missiond_executions::Sender;
 use missiond_store::{autopilot, board};
 
@@ -115,7 +115,14 @@ async fn send_message(work: &Work, text: String, key: String) -> Result<(), JobE
     settle::settle_place(work).await?;
     work.shared
         .executions
-        .message(execution, text, Vec::new(), Some(key), Sender::Daemon)
+        .message(
+            execution,
+            text,
+            Vec::new(),
+            Some(key),
+            Sender::Daemon,
+            SendWhen::Idle,
+        )
         .await?;
     Ok(())
 }

@@ -12,7 +12,7 @@ use missiond_api::Client;
 use missiond_api::operations::execution::{ExecutionMessage, ExecutionMessageParams};
 use missiond_console::failure::{Failure, parameter};
 use missiond_console::output::{Output, Progress};
-use missiond_core::{Controller, ErrorCode, PtyState, Text};
+use missiond_core::{Controller, ErrorCode, PtyState, SendWhen, Text};
 
 use crate::terminal::{Change, Fleet, Scale, Usage, Watch};
 use crate::{Mission, Report, millis, percentile};
@@ -132,6 +132,7 @@ fn driven_turn(
         key: None,
         from: None,
         files: Vec::new(),
+        when: SendWhen::Idle,
     })?;
     let mut worked = false;
     loop {
