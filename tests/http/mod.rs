@@ -9,5 +9,4 @@ mod operations;
 mod socket;
 mod terminal;
 
-pub(crate) use client::{Answer, Http, Login, login_code, token};
-pub(crate) use socket::Socket;
+pub(crate) use client::{Http, Login, token};

@@ -4,9 +4,7 @@
 //! a proxy.
 
 mod escapes;
-mod homes;
 mod network;
-mod stage;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};

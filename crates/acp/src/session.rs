@@ -16,7 +16,7 @@ use missiond_api::operations::execution::{
 };
 use missiond_core::{
     AbsolutePath, ExecutionActivity, ExecutionId, ExecutionLifecycle, MessageId, Permission,
-    Question, QuestionRef, QuestionStatus, SendWhen, SlotName, Text,
+    Question, QuestionRef, QuestionStatus, SlotName, Text,
 };
 use serde_json::json;
 
@@ -288,7 +288,6 @@ impl Session {
                 key: Text::new(key).ok(),
                 from: None,
                 files: Vec::new(),
-                when: SendWhen::Idle,
             })?;
         Ok(())
     }

@@ -35,7 +35,6 @@ mod repeated_calls;
 mod run;
 pub mod slot_expiry;
 mod spooled_hooks;
-mod standing;
 mod start;
 mod startup;
 mod surface;
@@ -53,9 +52,10 @@ use missiond_adapters::HookReport;
 use missiond_api::Home;
 use missiond_audit::AuditLog;
 use missiond_config::Config;
-use missiond_core::{Clock, ExecutionId, ObservationId, SendWhen, SlotId};
+use missiond_core::{Clock, ExecutionId, ObservationId, SlotId};
 use missiond_egress::Egress;
 use missiond_journal::catalogue::{Review, SignalType, parse_tool_call};
+use missiond_journal::record::Sender;
 use missiond_journal::{Acknowledgement, Confidence, Observed, Outcome, Policy, Source};
 use missiond_llm::Llm;
 use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks};
@@ -77,7 +77,6 @@ pub use journal_page::{Direction, Part};
 pub use messages::Accepted;
 /// The server by which agents report to us.
 pub use missiond_journal::catalogue::MCP_SERVER_NAME as OWN_SERVER;
-pub use missiond_journal::record::Sender;
 pub use open_requests::{AskedInput, Worker};
 pub use preamble::{Preamble, append_preamble};
 use run::ObservationDraft;
@@ -214,12 +213,12 @@ impl Executions {
         text: String,
         files: Vec<PathBuf>,
         key: Option<String>,
-        from: Sender,
-        when: SendWhen,
+        from: Option<ExecutionId>,
     ) -> Result<Accepted, ExecutionError> {
         let run = self.running(execution)?;
+        let from = from.map_or(Sender::Operator, Sender::Execution);
         let files = attachments::accept(files, &from).await?;
-        messages::prompt(&run, text, files, key, from, when).await
+        messages::prompt(&run, text, files, key, from).await
     }
 
     /// Queues a review of the agent's work, as one message.
@@ -228,10 +227,9 @@ impl Executions {
         execution: ExecutionId,
         review: Review,
         key: Option<String>,
-        from: Sender,
     ) -> Result<Accepted, ExecutionError> {
         let run = self.running(execution)?;
-        messages::review(&run, review, key, from).await
+        messages::review(&run, review, key).await
     }
 
     /// Answers an open question of the agent: the one named, or the only one.
@@ -241,20 +239,15 @@ impl Executions {
         request: Option<ObservationId>,
         text: &str,
         key: Option<String>,
-        from: Sender,
     ) -> Result<Accepted, ExecutionError> {
         let run = self.running(execution)?;
-        messages::answer(&run, request, text, key, from).await
+        messages::answer(&run, request, text, key).await
     }
 
     /// Stops what the agent is doing now; its program goes on.
-    pub async fn interrupt(
-        &self,
-        execution: ExecutionId,
-        from: Sender,
-    ) -> Result<Accepted, ExecutionError> {
+    pub async fn interrupt(&self, execution: ExecutionId) -> Result<Accepted, ExecutionError> {
         let run = self.running(execution)?;
-        messages::interrupt(&run, from).await
+        messages::interrupt(&run).await
     }
 
     /// Ends the execution as no longer wanted, with every process of its agent.

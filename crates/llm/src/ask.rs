@@ -162,7 +162,7 @@ impl Llm {
             provider,
             format: provider.format.name(),
             model: &model,
-            body: &body,
+            bytes: body.len(),
             max_output: request.max_output.map(u64::from),
             prompt: last_words(&request),
         };

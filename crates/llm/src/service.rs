@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
-use missiond_audit::{AuditLog, Entry};
 use missiond_config::{Config, ProviderFormat};
-use missiond_core::{AuditKind, Clock, DaemonId, ExecutionId, Timestamp};
+use missiond_core::{Clock, DaemonId, ExecutionId, Timestamp};
 use missiond_net::http::{
     Bytes, Connections, HttpClient, Limits as HttpLimits, Method, StatusCode,
 };
@@ -50,7 +49,6 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     pub config: watch::Receiver<Arc<Config>>,
     pub supervisor: Supervisor,
-    pub audit: AuditLog,
 }
 
 /// The models of this daemon.
@@ -100,7 +98,6 @@ impl Llm {
                 db: parts.db,
                 daemon: parts.daemon,
                 clock: Arc::clone(&parts.clock),
-                audit: parts.audit,
             },
             clock: parts.clock,
             config: parts.config,
@@ -309,21 +306,16 @@ impl Llm {
     /// Takes up what earlier daemons left.
     async fn recover(&self) -> Result<(), StoreError> {
         let (daemon, now) = (self.ledger.daemon, self.clock.now());
-        let (lost, parked) = self
+        let parked = self
             .ledger
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    let lost = llm::end_lost(tx, daemon, now).await?;
-                    Ok((lost, llm::parked(tx, now).await?))
+                    llm::end_lost(tx, daemon, now).await?;
+                    llm::parked(tx, now).await
                 })
             })
             .await?;
-        if lost > 0 {
-            let entry = Entry::of_daemon(AuditKind::Model, "models", "end requests");
-            let outcome = format!("{lost} were under way when their daemon ended");
-            self.ledger.audit.record_soon(entry.outcome(&outcome)).await;
-        }
         for one in parked {
             let parking = Parking {
                 until: one.until,

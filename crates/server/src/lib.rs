@@ -5,6 +5,4 @@ pub mod commander;
 pub mod http;
 pub mod ipc;
 pub mod otlp;
-mod principals;
 mod rate;
-mod share;

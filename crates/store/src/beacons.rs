@@ -4,7 +4,7 @@
 
 use missiond_core::Timestamp;
 
-use crate::{Row, StoreError, Tx, Value};
+use crate::{Row, StoreError, Tx};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BeaconRow {
@@ -45,7 +45,7 @@ pub async fn set(tx: &mut Tx<'_>, family: i64, beacon: &BeaconRow) -> Result<(),
     let params = [
         family.into(),
         (&beacon.name).into(),
-        Value::masked(&beacon.note),
+        (&beacon.note).into(),
         beacon.repository.into(),
         beacon.created_at.into(),
     ];

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use missiond_briefing::BriefingRequest;
-use missiond_core::{EngineeringPhase, Outcome, SendWhen};
-use missiond_executions::Sender;
+use missiond_core::{EngineeringPhase, Outcome};
 use missiond_store::{autopilot, board};
 
 use super::work::{JobError, Work, act};
@@ -115,14 +114,7 @@ async fn send_message(work: &Work, text: String, key: String) -> Result<(), JobE
     settle::settle_place(work).await?;
     work.shared
         .executions
-        .message(
-            execution,
-            text,
-            Vec::new(),
-            Some(key),
-            Sender::Daemon,
-            SendWhen::Idle,
-        )
+        .message(execution, text, Vec::new(), Some(key), None)
         .await?;
     Ok(())
 }

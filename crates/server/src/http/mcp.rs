@@ -29,18 +29,17 @@ pub(super) async fn post(
     let name = hello.client.as_deref().unwrap_or_default();
     let client = ClientId::new("mcp", caller.id, name);
     // Whoever it is, it is a model that speaks.
-    let principal = caller.origin.principal(Principal::Commander);
     let commander = Commander::new(
         web.daemon,
         web.operations,
         web.changes,
         selection,
-        principal,
+        Principal::Commander,
         client,
     );
     let commander = match caller.session {
         Some(_) => commander,
-        None => commander.with_token(caller.shown()),
+        None => commander.with_token(caller.principal()),
     };
     let server = Server::new(Arc::new(commander));
     Ok(missiond_mcp::http::post(&server, &parts.headers, &body).await)
