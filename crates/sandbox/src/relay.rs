@@ -3,10 +3,10 @@
 //!
 //! The proxy's door is an address on the loopback, because programs know how to reach a
 //! proxy by address and not by path, and so are the ports of the machine that are let in. A
-//! door of the daemon is a socket at the same path
-//! inside; it is not the socket itself, so that it still leads there when the daemon was
-//! started anew and made another. Connections come from this stage, which stands below
-//! whoever started the program, and so are told to be the program's.
+//! door of the daemon is a socket at the same path inside; it is not the socket itself, so
+//! that it still leads there when the daemon was started anew and made another. Connections
+//! come from this stage, which stands below whoever started the program, and so are told to
+//! be the program's.
 
 use std::fs::File;
 use std::io;
