@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::attacks::{inside, quoted, said, standing};
 use crate::harness::{TestHome, binary, wait_for};
-use crate::http::Http;
+use crate::http::{Http, Login, Socket, login_code, token};
 
 /// The ways that are commands of a shell. `$M` is the program, `$P` what is asked for,
 /// `$D` the daemon's number, `$S` that of a shell in another slot, `$H` where the daemon
@@ -171,13 +171,19 @@ const COMMANDS: [(&str, &str); 36] = [
 ];
 
 /// The ways that speak to sockets by themselves: see [`from_inside`].
-const SOCKETS: [&str; 6] = [
+const SOCKETS: [&str; 12] = [
     "a-hello-that-says-person",
     "a-call-before-the-hello",
     "a-second-hello",
     "a-batch-of-calls",
     "a-socket-behind-a-link",
     "a-websocket",
+    "a-found-token",
+    "a-found-token-over-mcp",
+    "a-found-token-on-a-websocket",
+    "a-found-cookie",
+    "a-found-cookie-on-a-websocket",
+    "a-found-login-link",
 ];
 
 fn tool_of(way: &str) -> String {
@@ -202,7 +208,11 @@ fn allowed(home: &TestHome) -> BTreeSet<String> {
 #[test]
 fn no_way_out_of_a_slot_makes_a_person() {
     let home = TestHome::started();
-    let http = Http::of(&home).address;
+    let page = Http::of(&home);
+    let http = page.address.clone();
+    // What an agent might find in the files and the memory of the person's other programs.
+    let (every, looks) = (token(&home, "every"), only_looks(&home));
+    let (login, code) = (page.log_in(&home), login_code(&home));
     home.call("slot_spawn", &json!({ "argv": ["cat"], "name": "sibling" }));
     let shell = json!({ "argv": ["sh"], "name": "shell", "env": { "MISSION_HOME": home.path() } });
     let shell = home.call("slot_spawn", &shell)["program"]["pid"].clone();
@@ -232,9 +242,12 @@ fn no_way_out_of_a_slot_makes_a_person() {
     for way in SOCKETS {
         let _ = writeln!(
             script,
-            "ATTACK={way} ATTACK_SOCKET={} ATTACK_HTTP={http} {} --ignored --exact \
+            "ATTACK={way} ATTACK_SOCKET={} ATTACK_HTTP={http} ATTACK_TOKEN={every} ATTACK_LOOKS={looks} \
+             ATTACK_COOKIE={} ATTACK_CSRF={} ATTACK_CODE={code} {} --ignored --exact \
              attack_ways::from_inside --nocapture >ways/{way}.out 2>&1; echo \"{way}|$?|$(grep -c '1 passed' ways/{way}.out)\"",
             quoted(&home.home().socket().display().to_string()),
+            quoted(&login.cookie),
+            quoted(&login.csrf),
             quoted(&own.display().to_string()),
         );
     }
@@ -272,6 +285,65 @@ fn no_way_out_of_a_slot_makes_a_person() {
     assert_eq!(allowed(&home), BTreeSet::new(), "{said}");
     assert_eq!(allowed(&other), BTreeSet::new(), "{said}");
     assert_eq!(standing(&home), before, "{said}");
+    // Whose they are can use them still, from outside every slot.
+    assert_eq!(page.call(&every, "kb_gc", &json!({})).status, 200);
+    assert_eq!(add_by_page(&page, &login, "the-person").status, 200);
+    assert_eq!(allowed(&home), [tool_of("the-person")].into());
+    assert_eq!(page.show_code(&code).status, 204);
+}
+
+/// What runs in a slot opens all the connections and sockets it can get, with a token and a
+/// cookie it found, and keeps them.
+#[test]
+fn whoever_takes_every_place_in_a_slot_leaves_the_person_theirs() {
+    let home = TestHome::started();
+    let page = Http::of(&home);
+    let (found, login) = (token(&home, "found"), page.log_in(&home));
+    let own = std::env::current_exe().unwrap();
+    let script = format!(
+        "ATTACK=every-place ATTACK_HTTP={} ATTACK_TOKEN={found} ATTACK_COOKIE={} {} --ignored --exact \
+         attack_ways::from_inside --nocapture >flood.out 2>&1; echo \"$?\"\n",
+        page.address,
+        quoted(&login.cookie),
+        quoted(&own.display().to_string()),
+    );
+    inside(&home, "flood", &script);
+    wait_for("every place to be taken", || {
+        home.path().join("taken").exists()
+    });
+    for way in ["one", "two", "three"] {
+        assert_eq!(add_by_page(&page, &login, way).status, 200);
+    }
+    let sockets: Vec<_> = (0..32)
+        .map(|_| Socket::open_as(&page, &login, "/api/v1/live"))
+        .collect();
+    std::fs::write(home.path().join("enough"), "").unwrap();
+    assert_eq!(said(&home, "flood").trim(), "0");
+    drop(sockets);
+}
+
+/// A token that lets its holder look and do nothing.
+fn only_looks(home: &TestHome) -> String {
+    let made = home.json(&["token", "create", "looks"]);
+    made["token"].as_str().unwrap().to_owned()
+}
+
+/// Asks for a rule as a page that is logged in does.
+fn add_by_page(http: &Http, login: &Login, way: &str) -> crate::http::Answer {
+    let origin = http.origin();
+    let headers = [
+        ("cookie", login.cookie.as_str()),
+        ("x-mission-csrf", login.csrf.as_str()),
+        ("origin", origin.as_str()),
+        ("content-type", "application/json"),
+    ];
+    let body = wanted(way).to_string();
+    http.send(
+        "POST",
+        "/api/v1/ops/permission_add",
+        &headers,
+        body.as_bytes(),
+    )
 }
 
 #[test]
@@ -352,6 +424,10 @@ fn from_inside() {
     let Ok(way) = std::env::var("ATTACK") else {
         return;
     };
+    if way == "every-place" {
+        take_every_place();
+        return;
+    }
     let socket = std::env::var("ATTACK_SOCKET").unwrap();
     match way.as_str() {
         "a-hello-that-says-person" => {
@@ -406,6 +482,127 @@ fn from_inside() {
                 stream.read_exact(&mut head).unwrap();
                 assert_ne!(&head[9..], b"101", "{path}");
             }
+        }
+        other => from_inside_with_what_was_found(other),
+    }
+}
+
+fn take_every_place() {
+    let found = |name: &str| std::env::var(name).unwrap();
+    let http = Http {
+        address: found("ATTACK_HTTP"),
+    };
+    let login = Login {
+        cookie: found("ATTACK_COOKIE"),
+        csrf: String::new(),
+    };
+    let bearer = format!("Bearer {}", found("ATTACK_TOKEN"));
+    let mut sockets = Vec::new();
+    let refused = loop {
+        let headers = [("authorization", bearer.as_str())];
+        match Socket::attempt(&http, "/api/v1/live", &headers) {
+            Ok(Ok(socket)) => sockets.push(socket),
+            Ok(Err(refused)) => break Some(refused),
+            Err(_) => break None,
+        }
+        assert!(sockets.len() < 256, "there was no end to it");
+    };
+    assert!(refused.is_some_and(|answer| answer.status == 503));
+    // The cookie makes no more places, and neither do connections that say nothing.
+    let origin = http.origin();
+    let headers = [("cookie", login.cookie.as_str()), ("origin", &origin)];
+    assert!(!matches!(
+        Socket::attempt(&http, "/api/v1/live", &headers),
+        Ok(Ok(_))
+    ));
+    let idle: Vec<_> = (0..500)
+        .filter_map(|_| std::net::TcpStream::connect(&http.address).ok())
+        .collect();
+    std::fs::write("taken", "").unwrap();
+    wait_for("the person to be done", || {
+        std::path::Path::new("enough").exists()
+    });
+    drop((sockets, idle));
+}
+
+fn from_inside_with_what_was_found(way: &str) {
+    let found = |name: &str| std::env::var(name).unwrap();
+    let http = Http {
+        address: found("ATTACK_HTTP"),
+    };
+    let (token, looks) = (found("ATTACK_TOKEN"), found("ATTACK_LOOKS"));
+    let login = Login {
+        cookie: found("ATTACK_COOKIE"),
+        csrf: found("ATTACK_CSRF"),
+    };
+    let task = json!({ "task": { "title": "Found", "isolation": "none" } });
+    let take = json!({ "type": "take" });
+    let terminal = "/api/v1/slots/sibling/terminal";
+    match way {
+        "a-found-token" => {
+            let refused = http.call(&token, "kb_gc", &json!({}));
+            assert_eq!(refused.status, 403, "{refused:?}");
+            let why = refused.json()["error"]["message"].to_string();
+            assert!(why.contains("not for an agent"), "{why}");
+            let slot = http.call(
+                &token,
+                "slot_send",
+                &json!({ "slot": "sibling", "text": "x" }),
+            );
+            assert_eq!(slot.status, 403, "{slot:?}");
+            // What an agent may, it may; what the token does not say, it does not by it.
+            assert_eq!(http.call(&token, "board_add", &task).status, 200);
+            let narrowed = http.call(&looks, "board_add", &task);
+            assert_eq!(narrowed.status, 403, "{narrowed:?}");
+        }
+        "a-found-token-over-mcp" => {
+            let arguments = json!({ "operation": "kb_gc", "params": {} });
+            let params = json!({ "name": "operation_call", "arguments": arguments });
+            let call =
+                json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+            let bearer = format!("Bearer {token}");
+            let headers = [
+                ("authorization", bearer.as_str()),
+                ("content-type", "application/json"),
+                ("accept", "application/json, text/event-stream"),
+            ];
+            let answer = http.send("POST", "/mcp", &headers, call.to_string().as_bytes());
+            let said = String::from_utf8_lossy(&answer.body).into_owned();
+            assert!(said.contains("not for an agent"), "{said}");
+        }
+        "a-found-token-on-a-websocket" => {
+            let mut socket = Socket::open(&http, &token, terminal);
+            socket.send(&take);
+            let refused = socket.text_of("refused");
+            assert!(refused.to_string().contains("for a person"), "{refused}");
+        }
+        "a-found-cookie" => {
+            let refused = add_by_page(&http, &login, way);
+            assert_eq!(refused.status, 403, "{refused:?}");
+            let why = refused.json()["error"]["message"].to_string();
+            assert!(why.contains("not for an agent"), "{why}");
+            let origin = http.origin();
+            let headers = [
+                ("cookie", login.cookie.as_str()),
+                ("x-mission-csrf", login.csrf.as_str()),
+                ("origin", origin.as_str()),
+            ];
+            // Nor is the person logged out by it.
+            let out = http.send("DELETE", "/api/v1/session", &headers, b"");
+            assert_eq!(out.status, 403, "{out:?}");
+        }
+        "a-found-cookie-on-a-websocket" => {
+            let mut socket = Socket::open_as(&http, &login, terminal);
+            socket.send(&take);
+            let refused = socket.text_of("refused");
+            assert!(
+                refused.to_string().contains("not for an agent"),
+                "{refused}"
+            );
+        }
+        "a-found-login-link" => {
+            let refused = http.show_code(&found("ATTACK_CODE"));
+            assert_eq!(refused.status, 403, "{refused:?}");
         }
         other => panic!("there is no way {other}"),
     }

@@ -17,7 +17,7 @@ use crate::executions::Stage;
 use crate::harness::{self, TestHome, binary, text, wait_for};
 use crate::slots::spawn;
 
-fn records(home: &TestHome) -> Vec<Value> {
+pub(crate) fn records(home: &TestHome) -> Vec<Value> {
     let listed = home.mission(&["--json", "audit", "list", "--limit", "100000"]);
     assert!(listed.status.success(), "{}", text(&listed.stderr));
     let lines = text(&listed.stdout);

@@ -46,6 +46,35 @@ fn the_bench_of_terminals_prints_every_metric_and_leaves_nothing_running() {
 }
 
 #[test]
+fn the_bench_of_control_compares_protocol_and_terminal_and_leaves_nothing_running() {
+    let home = TestHome::new();
+    let mut bench = home.command(&["bench", "control", "--quick", "--json"]);
+    let output = bench.env("TMPDIR", home.path()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["bench"], "control");
+    let metric = |name: &str| report["metrics"][name].as_f64();
+    for name in ["turn_p50_ms", "turn_bare_p50_ms"] {
+        assert!(
+            metric(name).is_some_and(|value| value > 0.0),
+            "{name}: {report}"
+        );
+    }
+    // Of so few turns and agents the figures are chance.
+    for name in [
+        "turn_added_p50_ms",
+        "rss_per_agent_mb",
+        "rss_per_agent_terminal_mb",
+        "agents_2_cpu_pct",
+    ] {
+        assert!(metric(name).is_some(), "{name}: {report}");
+    }
+    assert_eq!(report["conditions"]["idle_agents"], 2);
+    let left = programs_in(home.path());
+    assert!(left.is_empty(), "still running: {left:?}");
+}
+
+#[test]
 fn the_bench_of_models_asks_directly_and_through_the_gateway() {
     let home = TestHome::new();
     let report = home.json(&["bench", "llm", "--requests", "10", "--streams", "8"]);
@@ -100,9 +129,14 @@ fn the_bench_of_the_guard_says_how_well_and_how_fast() {
         "decide_p50_us",
         "sandbox_start_ms",
         "build_ratio",
+        "injection_recall",
+        "audit_records_per_s",
+        "ratio_masked",
     ] {
         assert!(metric(name) > 0.0, "{name}: {report}");
     }
+    // None at all is as it should be.
+    assert!(metric("injection_false_alarms") >= 0.0, "{report}");
 }
 
 #[test]

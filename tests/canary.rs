@@ -37,8 +37,8 @@ fn canaries(seed: u64, count: usize) -> Vec<Canary> {
             let secret = sample.text[sample.secret?].to_owned();
             let plain = text.bytes().all(|byte| (b' '..0x7f).contains(&byte));
             // What is not found is the business of the corpus test, which allows two in a
-            // hundred; and what is a secret only on a line of its own, as in `.pgpass`, is
-            // none in the sentences that come here.
+            // hundred; and what is a secret only on a line of its own is none in the sentences
+            // that come here.
             let is_found = |text: &str| {
                 let found = detector.scan(text.as_bytes());
                 found.len() == 1 && text[found[0].start..found[0].end].ends_with(&secret)
@@ -530,7 +530,7 @@ fn no_secret_of_a_signal_or_an_answer_is_in_any_file() {
 /// What others have written, and what tools of others say.
 #[test]
 fn no_secret_of_an_import_a_tool_or_indexed_code_is_in_any_file_or_export() {
-    let canaries = canaries(2_031, 21);
+    let canaries = canaries(2_031, 27);
     let mut ways = canaries.chunks(3);
     let mut next = || ways.next().unwrap();
     let folder = outside("canary-");
@@ -620,6 +620,23 @@ fn no_secret_of_an_import_a_tool_or_indexed_code_is_in_any_file_or_export() {
         .collect();
     std::fs::write(app.join("lib.rs"), code.concat()).unwrap();
     home.json(&["code", "index", app.to_str().unwrap()]);
+    // Why some of it is worth knowing, and why nobody is to work on it now.
+    for (number, canary) in next().iter().enumerate() {
+        let (name, symbol) = (format!("berth {number}"), format!("lib.rs:berth_{number}"));
+        let note = ["--note", canary.text.as_str()];
+        let set = home
+            .command(&[
+                "code", "beacon", "set", &name, &symbol, note[0], note[1], "--json",
+            ])
+            .current_dir(&app)
+            .output()
+            .unwrap();
+        assert!(set.status.success(), "{set:?}");
+    }
+    for canary in next() {
+        home.json(&["autopilot", "resume"]);
+        home.json(&["autopilot", "pause", "--reason", &canary.text]);
+    }
     assert!(ways.next().is_none(), "each went in");
 
     for export in [
@@ -632,6 +649,68 @@ fn no_secret_of_an_import_a_tool_or_indexed_code_is_in_any_file_or_export() {
         assert!(exported.status.success(), "{export:?}: {exported:?}");
         assert_silent(&export.join(" "), &exported.stdout, &canaries);
     }
+    home.json(&["daemon", "stop", "--force"]);
+    assert_none_is_held(home.path(), &canaries);
+}
+
+/// What a vendor says of its limit, which its task is parked with, and a line of `.pgpass`
+/// among other words.
+#[test]
+fn no_secret_of_a_limit_or_a_password_file_is_in_any_file() {
+    let detector = Detector::current();
+    let short = corpus::samples(2_032, 400)
+        .into_iter()
+        .filter_map(|sample| {
+            let secret = sample.text[sample.secret?].to_owned();
+            let text = sample.text.trim_end().to_owned();
+            let fits = text.len() <= 50
+                && text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_graphic() && !b"\"'{}\\#".contains(&byte));
+            let said = format!("Claude usage limit reached for {text}, resets in 2 s");
+            let found = detector.scan(said.as_bytes());
+            (fits && secret.len() >= 10 && found.len() == 1).then_some(Canary { text, secret })
+        });
+    let mut canaries: Vec<Canary> = short.take(2).collect();
+    assert_eq!(canaries.len(), 2);
+    let field = Field::with_config("[autopilot]\nsettle_ms = 200\n");
+    let sessions = field.home.home().data_dir().join("rehearsals");
+    for (number, canary) in canaries.iter().enumerate() {
+        let said = format!(
+            "Claude usage limit reached for {}, resets in 2 s",
+            canary.text
+        );
+        let message = json!({
+            "id": "m1", "role": "assistant", "content": [{"type": "text", "text": said}],
+        });
+        let notice = field.file(&format!("notice-{number}"));
+        let line = json!({"type": "assistant", "message": message});
+        std::fs::write(&notice, format!("{line}\n")).unwrap();
+        let command = format!(
+            "cat '{}' >> '{}'/{{{{session}}}}.jsonl",
+            notice.display(),
+            sessions.display()
+        );
+        let turns = format!(
+            "  - steps:\n      - run: {{argv: [sh, -c, {}]}}\n  - when: {{contains: go on}}\n    \
+             steps:\n      - write: {{file: {number}.txt, text: \"x\\n\"}}\n      \
+             - signal: {{type: completed_claim, payload: {{summary: Done.}}}}\n",
+            json!(command)
+        );
+        let task = field.task(&format!("limited {number}"), &turns, json!({}));
+        field.wait_status(&task, "done");
+    }
+    assert_eq!(field.events("usage_limit_reached").len(), canaries.len());
+    let line = Canary {
+        text: "db.example.net:5432:app:me:k3Xq9Lw2Rt7".to_owned(),
+        secret: "k3Xq9Lw2Rt7".to_owned(),
+    };
+    let home = &field.home;
+    let sentence = format!("Put {} into the file.", line.text);
+    home.json(&["kb", "remember", &sentence]);
+    home.json(&["timeline", "note", &sentence]);
+    home.json(&["task", "add", "a task", "--description", &sentence]);
+    canaries.push(line);
     home.json(&["daemon", "stop", "--force"]);
     assert_none_is_held(home.path(), &canaries);
 }

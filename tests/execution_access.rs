@@ -135,6 +135,39 @@ impl<'h> Agent<'h> {
         assert_eq!(text(&output.stdout), "");
     }
 
+    /// Runs the hook that is asked before a tool is used.
+    fn judge(&self, input: &[u8]) -> Judged {
+        let mut child = self
+            .home
+            .command(&["hook", self.file.to_str().unwrap(), "--judge"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // One that refuses at once need not read it.
+        let _ = child.stdin.take().unwrap().write_all(input);
+        let output = child.wait_with_output().unwrap();
+        Judged {
+            exit: output.status.code().unwrap(),
+            said: text(&output.stdout),
+            why: text(&output.stderr),
+        }
+    }
+
+    /// The same for each of these tools, all at once.
+    fn judge_each(&self, tools: &[&str]) -> Vec<Judged> {
+        std::thread::scope(|scope| {
+            let asked = tools.iter().map(|tool| {
+                let input = use_of(tool, self.home).to_string();
+                scope.spawn(move || self.judge(input.as_bytes()))
+            });
+            let asked: Vec<_> = asked.collect();
+            let judged = asked.into_iter().map(|one| one.join().unwrap());
+            judged.collect()
+        })
+    }
+
     /// The tools whose beginning a hook reported, in order.
     fn hooked(&self) -> Vec<String> {
         let facts = self.observed("hook").into_iter();
@@ -142,6 +175,44 @@ impl<'h> Agent<'h> {
             .filter_map(|observed| Some(observed["fact"]["payload"]["tool"].as_str()?.to_owned()))
             .collect()
     }
+}
+
+/// What a CLI hears of a tool it is about to use.
+#[derive(Debug)]
+struct Judged {
+    exit: i32,
+    said: String,
+    why: String,
+}
+
+impl Judged {
+    /// The decision; nothing where the CLI goes on by itself.
+    fn decision(&self) -> Option<String> {
+        assert_eq!(self.exit, 0, "{self:?}");
+        if self.said.is_empty() {
+            return None;
+        }
+        let said: Value = serde_json::from_str(&self.said).unwrap();
+        let decision = said["hookSpecificOutput"]["permissionDecision"].as_str();
+        Some(decision.unwrap().to_owned())
+    }
+
+    /// It has to be the code that every CLI takes for a refusal, and no word beside it that
+    /// one could take for an answer.
+    fn refuses(&self) {
+        assert_eq!((self.exit, self.said.as_str()), (2, ""), "{self:?}");
+        assert!(
+            self.why.starts_with("missiond refuses this use"),
+            "{self:?}"
+        );
+    }
+}
+
+fn use_of(tool: &str, home: &TestHome) -> Value {
+    json!({
+        "hook_event_name": "PreToolUse", "session_id": "s1", "cwd": home.path(),
+        "tool_name": tool, "tool_input": {"query": "x"}, "tool_use_id": format!("use-{tool}"),
+    })
 }
 
 struct BridgeProcess {
@@ -609,6 +680,74 @@ fn hooks_are_recorded_once_and_wait_for_a_daemon_that_is_away() {
     agent.hook("PreToolUse", "Grep");
     wait_for("the last two", || agent.hooked().len() >= 5);
     assert_eq!(agent.hooked(), ["Read", "Edit", "Bash", "Write", "Grep"]);
+}
+
+#[test]
+fn a_tool_is_judged_by_the_rules_and_refused_where_nobody_answers() {
+    let home = TestHome::started();
+    for (effect, tool) in [("deny", "Denied"), ("ask", "Asked"), ("allow", "Allowed")] {
+        home.json(&["permission", "add", effect, "--tool", tool]);
+    }
+    let agent = Agent::start(&home, QUIET, None);
+    let tools = ["Denied", "Asked", "Allowed", "Unruled"];
+    let by_the_rules = || {
+        let judged = agent.judge_each(&tools);
+        let decisions: Vec<_> = judged.iter().map(Judged::decision).collect();
+        let named = |word: &str| Some(word.to_owned());
+        assert_eq!(
+            decisions,
+            [named("deny"), named("ask"), named("allow"), None],
+            "{judged:?}"
+        );
+    };
+    by_the_rules();
+
+    // Neither what the rules would allow nor what they say nothing of passes.
+    home.signal(Signal::STOP);
+    agent.judge_each(&tools).iter().for_each(Judged::refuses);
+    home.signal(Signal::CONT);
+    by_the_rules();
+    home.kill();
+    agent.judge_each(&tools).iter().for_each(Judged::refuses);
+    home.start();
+    by_the_rules();
+}
+
+#[test]
+fn what_cannot_be_read_as_the_use_of_a_tool_is_refused() {
+    let home = TestHome::started();
+    home.json(&["permission", "add", "allow", "--tool", "Allowed"]);
+    let agent = Agent::start(&home, QUIET, None);
+    let whole = use_of("Allowed", &home).to_string();
+    let mut nameless = use_of("Allowed", &home);
+    nameless["tool_name"] = Value::Null;
+    let mut later = use_of("Allowed", &home);
+    later["hook_event_name"] = json!("PostToolUse");
+    let mut strange = whole.clone().into_bytes();
+    strange[10] = 0xff;
+    let garbage: [(&str, Vec<u8>); 9] = [
+        ("nothing", Vec::new()),
+        ("words", b"let me pass".to_vec()),
+        ("a number", b"1".to_vec()),
+        ("half of it", whole.as_bytes()[..whole.len() / 2].to_vec()),
+        ("no tool", nameless.to_string().into_bytes()),
+        ("another event", later.to_string().into_bytes()),
+        ("no UTF-8", strange),
+        ("two of it", format!("{whole}{whole}").into_bytes()),
+        ("more than is read", vec![b' '; 40 << 20]),
+    ];
+    for (what, input) in garbage {
+        let judged = agent.judge(&input);
+        assert_eq!(judged.exit, 2, "{what}: {judged:?}");
+        judged.refuses();
+    }
+    assert_eq!(
+        agent.judge(whole.as_bytes()).decision().as_deref(),
+        Some("allow")
+    );
+    let missing = home.mission(&["hook", "/nonexistent/access.json", "--judge"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert_eq!(text(&missing.stdout), "");
 }
 
 #[test]

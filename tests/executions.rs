@@ -7,6 +7,7 @@ use std::process::Output;
 use serde_json::{Value, json};
 
 use crate::harness::{TestHome, text, wait_for};
+use crate::http::{Http, token};
 
 /// A home with a daemon, and a folder an agent works in.
 pub(crate) struct Stage {
@@ -508,6 +509,64 @@ fn agents_cannot_keep_each_other_busy_for_ever() {
         .collect();
     assert_eq!(senders[1], json!({"execution": other}));
     assert_eq!(senders[7], "operator");
+}
+
+/// The senders of the messages of a run, as its journal has them.
+pub(crate) fn senders(details: &Value) -> Vec<Value> {
+    let records = journal(details);
+    let messages = of_kind(&records, "message.accepted").into_iter();
+    messages.map(|message| message["from"].clone()).collect()
+}
+
+#[test]
+fn a_journal_says_of_each_message_whose_it_is() {
+    let stage = Stage::new();
+    let http = Http::of(&stage.home);
+    let program = token(&stage.home, "ci");
+    let run = stage.start(WAITS, &["--signals", "none"], "first");
+    stage.wait(&run, "the first prompt", |details| delivered(details) == 1);
+    let mission = ["execution", "message", "agent", "from a person"];
+    let mut command = stage.home.command(&mission);
+    assert!(
+        command
+            .env_remove("MISSION_EXECUTION")
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
+    let params = json!({ "execution": "agent", "text": "from a program" });
+    assert_eq!(
+        http.call(&program, "execution_message", &params).status,
+        200
+    );
+    let interrupt = json!({ "execution": "agent" });
+    assert_eq!(
+        http.call(&program, "execution_interrupt", &interrupt)
+            .status,
+        200
+    );
+    let start = json!({
+        "engine": "rehearsal",
+        "cwd": stage.folder.path(),
+        "prompt": "its own",
+        "args": ["script.yaml"],
+        "signals": "none",
+    });
+    let started = http.call(&program, "execution_start", &start);
+    assert_eq!(started.status, 200, "{started:?}");
+    let ci = json!({ "program": "ci" });
+    let senders_of = |run: &Value| senders(&stage.show(run));
+    assert_eq!(
+        senders_of(&run),
+        [json!("operator"), json!("operator"), ci.clone(), ci.clone()]
+    );
+    assert_eq!(senders_of(&started.json()), [ci]);
+    let shown = stage
+        .home
+        .call("execution_journal", &json!({ "execution": "agent" }))
+        .to_string();
+    assert!(shown.contains("program ci"), "{shown}");
 }
 
 #[test]

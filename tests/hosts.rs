@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use missiond_pty::host::{HostFiles, HostRecord, Recording};
 use missiond_pty::{CastReader, EventKind, process_exists};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::harness::{PATIENCE, TestHome, wait_for};
+use crate::harness::{PATIENCE, TestHome, binary, wait_for};
 use crate::slots::{recorded, screen, spawn, text_of, wait_for_text, written_pid};
 
 /// A connection to a host that speaks its frames by hand.
@@ -418,6 +418,34 @@ fn no_more_slots_are_open_than_may_be() {
     spawn(&home, "three", "sleep 1000");
     home.json(&["config", "set", "max_slots", "3"]);
     spawn(&home, "four", "sleep 1000");
+}
+
+#[test]
+fn the_last_slots_are_kept_for_the_person() {
+    let home = TestHome::with_config("max_slots = 5\n");
+    home.start();
+    let mission = crate::attacks::quoted(&binary().display().to_string());
+    let script = format!(
+        "for name in a b c d e; do {mission} slot spawn --name $name -- sleep 1000 >/dev/null 2>why; \
+         echo \"$name $? $(tr '\\n' ' ' <why)\"; done"
+    );
+    crate::attacks::inside(&home, "agent", &script);
+    let said = crate::attacks::said(&home, "agent");
+    let lines: Vec<&str> = said.lines().collect();
+    let began = lines
+        .iter()
+        .filter(|line| line.split(' ').nth(1) == Some("0"));
+    // With the one it is in, four of five: one is a quarter.
+    assert_eq!(began.count(), 3, "{said}");
+    assert!(lines[3].contains("kept for the person"), "{said}");
+    // By a token there is no more, and for the person there is one.
+    let http = crate::http::Http::of(&home);
+    let token = crate::http::token(&home, "ci");
+    let spawned = http.call(&token, "slot_spawn", &json!({ "argv": ["sleep", "1000"] }));
+    assert_eq!(spawned.code(), "busy", "{spawned:?}");
+    spawn(&home, "mine", "sleep 1000");
+    let (_, why) = home.failure(&["slot", "spawn", "--name", "more", "--", "sleep", "1000"]);
+    assert!(why.contains("5 slots are open"), "{why}");
 }
 
 #[test]

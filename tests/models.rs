@@ -3,7 +3,7 @@
 use missiond_model_server::{ModelServer, Reply};
 use serde_json::json;
 
-use crate::harness::{TestHome, text};
+use crate::harness::{TestHome, text, wait_for};
 
 const KEY: &str = "sk-a-key-that-nobody-is-shown-0815";
 
@@ -100,6 +100,39 @@ fn models_are_listed_tested_talked_to_and_accounted_for() {
         assert!(output.status.success());
         assert!(!text(&output.stdout).contains(KEY), "{command:?}");
     }
+}
+
+#[test]
+fn each_request_is_on_the_audit_by_the_digest_of_its_bytes() {
+    use sha2::{Digest as _, Sha256};
+    let room = room("");
+    room.model.reply(Reply::new().text("Understood."));
+    room.home.json(&["llm", "chat", "what is a lease?"]);
+    room.model.reply(Reply::error(400));
+    room.home.failure(&["llm", "chat", "and now?"]);
+    let mut records = Vec::new();
+    wait_for("both to be on record", || {
+        records = crate::audit::records(&room.home);
+        records.retain(|record| record["kind"] == "model");
+        records.len() >= 2
+    });
+    records.sort_by_key(|record| record["seq"].as_u64());
+    let asked = room.model.turns();
+    assert_eq!(records.len(), asked.len(), "{records:#?}");
+    for (record, asked) in records.iter().zip(&asked) {
+        let sent = Sha256::digest(asked.body.to_string());
+        let digest: String = sent.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(record["digest"], digest);
+        assert_eq!(record["who"], json!({ "kind": "person" }));
+        assert_eq!(record["action"], "near small");
+        assert!(record["trace"].is_string(), "{record}");
+    }
+    let outcomes = records
+        .iter()
+        .map(|record| record["outcome"].as_str().unwrap());
+    let outcomes: Vec<_> = outcomes.collect();
+    assert_eq!(outcomes[0], "answered");
+    assert!(outcomes[1].starts_with("failed: "), "{outcomes:?}");
 }
 
 #[test]

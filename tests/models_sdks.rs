@@ -143,6 +143,21 @@ fn through(engine: &str, format: &str) -> Option<Value> {
             .collect()
     };
     assert_eq!(told("outcome"), ["answered", "answered", "failed"]);
+    // Each is on the audit as the agent's, which had no key to send it by itself.
+    let mut records = Vec::new();
+    wait_for("the audit", || {
+        records = crate::audit::records(&home);
+        records.retain(|record| record["kind"] == "model");
+        records.len() >= 3
+    });
+    records.sort_by_key(|record| record["seq"].as_u64());
+    let who = json!({"kind": "agent", "execution": execution});
+    assert!(records.iter().all(|one| one["who"] == who), "{records:#?}");
+    assert!(records.iter().all(|one| one["digest"].is_string()));
+    let outcomes = records.iter().map(|one| one["outcome"].as_str().unwrap());
+    let outcomes: Vec<_> = outcomes.collect();
+    assert_eq!(outcomes[..2], ["answered", "answered"]);
+    assert!(outcomes[2].starts_with("failed: "), "{outcomes:?}");
     assert_eq!(told("stop"), [json!("end"), json!("tool"), Value::Null]);
     assert_eq!(told("output_tokens"), [json!(20), json!(20), Value::Null]);
     Some(got)

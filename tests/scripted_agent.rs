@@ -67,11 +67,16 @@ impl Agents {
 
     /// In the place of Qwen Code, whose record of a conversation is known to us.
     pub(crate) fn begin_as_qwen(&self, agent: &str) {
+        self.begin_in_place_of("qwen", "qwen", agent);
+    }
+
+    /// In the place of this engine, by the name of the program that speaks its protocol.
+    pub(crate) fn begin_in_place_of(&self, engine: &str, program: &str, agent: &str) {
         let home = self.file(&format!("{agent}.home"));
         let work = home.join("work");
         std::fs::create_dir_all(home.join("bin")).unwrap();
         std::fs::create_dir_all(&work).unwrap();
-        let program = home.join("bin/qwen");
+        let program = home.join("bin").join(program);
         let script = std::fs::read_to_string(self.file(agent)).unwrap();
         std::fs::write(&program, format!("#!/bin/sh\n{script}")).unwrap();
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
@@ -88,7 +93,7 @@ impl Agents {
             "run",
             "go",
             "--engine",
-            "qwen",
+            engine,
             "--control",
             "structured",
             "--name",
@@ -138,6 +143,20 @@ impl Agents {
         told.map(|record| record["text"].to_string()).collect()
     }
 
+    /// What is on record of its limits, cost, plan and settings.
+    fn standing(&self, agent: &str) -> Vec<String> {
+        let params = json!({"execution": agent, "limit": 500, "data": true});
+        let page = self.home.call("execution_journal", &params);
+        let records = page["records"].as_array().unwrap().iter();
+        let kind = |record: &Value| record["data"]["observed"]["fact"]["type"].clone();
+        let told = records.filter(|record| {
+            ["rate_limits", "cost", "plan", "setting"]
+                .contains(&kind(record).as_str().unwrap_or(""))
+        });
+        told.map(|record| record["text"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
     pub(crate) fn message(&self, agent: &str, text: &str) {
         self.home.json(&["execution", "message", agent, text]);
     }
@@ -172,6 +191,7 @@ fn what_an_agent_tells_of_itself_is_shown() {
         hear
         tell '{"sessionUpdate":"plan","entries":[{"content":"look","status":"completed","priority":"high"},{"content":"write","status":"in_progress","priority":"high"}]}'
         tell '{"sessionUpdate":"current_mode_update","currentModeId":"code"}'
+        tell '{"sessionUpdate":"usage_update","used":10,"size":100,"cost":{"amount":0.0125,"currency":"USD"}}'
         words "There is a plan."; end 3"#;
     let agents = Agents::new("", &[("teller", script)]);
     agents.begin("teller");
@@ -180,6 +200,7 @@ fn what_an_agent_tells_of_itself_is_shown() {
     let expected = json!({
         "agent": "Teller 3 by ACP 1",
         "settings": [{"name": "mode", "current": "code", "choices": ["ask", "code"]}],
+        "cost": "0.0125 USD",
         "plan": [{"text": "look", "status": "done"}, {"text": "write", "status": "running"}],
         "commands": [
             {"name": "review", "description": "Look at the changes"},
@@ -192,15 +213,64 @@ fn what_an_agent_tells_of_itself_is_shown() {
     for line in [
         "driven as     Teller 3 by ACP 1",
         "mode          code (or ask)",
+        "cost so far   0.0125 USD",
         "commands      /review /init",
         "plan          [x] look",
         "              [>] write",
     ] {
         assert!(shown.contains(line), "{line}: {shown}");
     }
-    // The next daemon knows it from the recording.
+    let facts = [
+        "mode is ask (by protocol, authoritative)",
+        "plan of 2 steps, 1 done: write (by protocol, authoritative)",
+        "mode is code (by protocol, authoritative)",
+        "the conversation has cost 0.0125 USD so far (by protocol, authoritative)",
+    ];
+    assert_eq!(agents.standing("teller"), facts);
+    // The next daemon knows it from the recording, and writes down nothing of it again.
     agents.home.kill();
     agents.home.start();
     agents.wait("teller", "idle");
     assert_eq!(told(), expected);
+    agents.message("teller", "again");
+    wait_for("the message to be heard", || {
+        agents.heard("teller").len() == 4
+    });
+    assert_eq!(agents.standing("teller"), facts);
+}
+
+#[test]
+fn a_message_does_not_wait_for_the_end_of_the_turn_where_the_agent_queues() {
+    let greets = |queues: bool| {
+        format!(
+            r#"hear; answer 1 '{{"protocolVersion":1,"agentCapabilities":{{"_meta":{{"mine":{{"promptQueueing":{queues}}}}}}}}}'
+               open; hear; words "I work."
+               while [ ! -e "$0.go" ]; do sleep 0.05; done
+               words "I am done."; end 3; hear; words "And then."; end 4"#
+        )
+    };
+    let (queues, waits) = (greets(true), greets(false));
+    let agents = Agents::new("", &[("queues", &queues), ("waits", &waits)]);
+    for agent in ["queues", "waits"] {
+        agents.begin(agent);
+        agents.wait_for_words(agent, "I work.");
+        let message = ["execution", "message", agent, "and then this", "--now"];
+        agents.home.json(&message);
+    }
+    let show = |agent: &str| agents.home.json(&["execution", "show", agent]);
+    assert_eq!(show("queues")["agent"]["while_working"], "queues");
+    assert_eq!(show("waits")["agent"]["while_working"], Value::Null);
+    let status = |agent: &str| show(agent)["messages"][1]["status"].clone();
+    wait_for("the one to have it", || status("queues") == "delivered");
+    wait_for("the other to hold it", || status("waits") == "held");
+    for agent in ["queues", "waits"] {
+        std::fs::write(agents.file(&format!("{agent}.go")), "").unwrap();
+        agents.wait_for_words(agent, "And then.");
+        assert_eq!(status(agent), "delivered");
+        let heard = agents.heard(agent);
+        let prompts = heard
+            .iter()
+            .filter(|line| line["method"] == "session/prompt");
+        assert_eq!(prompts.count(), 2, "{agent}");
+    }
 }

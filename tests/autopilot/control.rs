@@ -78,4 +78,19 @@ fn what_an_engine_does_not_offer_is_refused() {
     // An agent that was added needs no program after its name.
     let mine = added(&["--engine", "mine", "--control", "structured"]);
     assert_eq!(mine["task"]["control"], "structured");
+
+    // One that is tried beside another may be driven otherwise.
+    let number = mine["task"]["number"].as_str().unwrap();
+    let beside = ["task", "alternative", number, "--engine"];
+    let refuse = ["aider", "--control", "structured"];
+    let (code, said) = field.home.failure(&[&beside[..], &refuse].concat());
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains(why), "{said}");
+    let control = |more: &[&str]| {
+        let added = field.home.json(&[&beside[..], more].concat());
+        added["task"]["control"].clone()
+    };
+    assert_eq!(control(&["codex", "--control", "terminal"]), "terminal");
+    assert_eq!(control(&["mine"]), "structured");
+    assert_eq!(control(&["claude"]), Value::Null);
 }

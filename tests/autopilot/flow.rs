@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Field, notes, outcome, waits_for, writes};
+use crate::executions::senders;
 use crate::harness::{text, wait_for};
 
 #[test]
@@ -69,6 +70,11 @@ fn a_diamond_of_tasks_is_worked_off_in_its_order_and_merged() {
     let ended = field.home.json(&["execution", "list", "--all"]);
     for execution in ended["executions"].as_array().unwrap() {
         assert_eq!(execution["lifecycle"], "completed", "{execution}");
+        // The person has put tasks on the board and spoken to nobody.
+        let id = execution["execution"].as_str().unwrap();
+        let senders = senders(&field.home.json(&["execution", "show", id]));
+        assert!(!senders.is_empty(), "{execution}");
+        assert!(senders.iter().all(|from| *from == "daemon"), "{senders:?}");
     }
     wait_for("the worktrees to be gone", || {
         field.git(&["worktree", "list"]).lines().count() == 1

@@ -1,5 +1,7 @@
 //! Claude Code.
 
+use std::path::Path;
+
 use missiond_model_server::{Api, Reply};
 use serde_json::{Value, json};
 
@@ -18,6 +20,20 @@ fn claude_code_keeps_the_contract() {
 #[test]
 fn claude_code_keeps_the_contract_by_its_protocol() {
     if let Some((room, cli)) = structured() {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn claude_code_keeps_the_contract_behind_a_wall() {
+    if let Some((room, cli)) = set_up(Room::walled) {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn claude_code_keeps_the_contract_behind_a_wall_by_its_protocol() {
+    if let Some((room, cli)) = set_up(Room::walled).map(by_protocol) {
         cli.converse(&room);
     }
 }
@@ -162,9 +178,13 @@ fn claude_code_is_driven_by_an_editor() {
 
 /// A room with Claude Code in it, past its first start.
 pub(super) fn prepared() -> Option<(Room, Cli)> {
+    set_up(Room::new)
+}
+
+fn set_up(make: impl Fn(&str, &Path) -> Room) -> Option<(Room, Cli)> {
     let clis = Clis::installed()?;
     let program = clis.file(&format!("@anthropic-ai/claude-code-{}/claude", platform()));
-    let room = Room::new("claude", &program);
+    let room = make("claude", &program);
     let config = json!({
         "hasCompletedOnboarding": true, "lastOnboardingVersion": "9.9.9", "theme": "dark",
         "numStartups": 5, "autoUpdates": false,
@@ -214,8 +234,11 @@ pub(super) fn prepared() -> Option<(Room, Cli)> {
 
 /// The same, driven by its protocol.
 fn structured() -> Option<(Room, Cli)> {
-    let (room, cli) = prepared()?;
-    let clis = Clis::installed()?;
+    prepared().map(by_protocol)
+}
+
+fn by_protocol((room, cli): (Room, Cli)) -> (Room, Cli) {
+    let clis = Clis::installed().expect("as before");
     let adapter = "@agentclientprotocol/claude-agent-acp/dist/index.js";
     room.install("claude-agent-acp", &clis.file(adapter));
     let structured = Cli {
@@ -228,7 +251,7 @@ fn structured() -> Option<(Room, Cli)> {
         transcript: [PROTOCOL, PROTOCOL_RESUMED],
         ..cli
     };
-    Some((room, structured))
+    (room, structured)
 }
 
 const TROUBLE: Trouble = Trouble {

@@ -1,5 +1,7 @@
 //! Codex.
 
+use std::path::Path;
+
 use missiond_model_server::Api;
 use serde_json::json;
 
@@ -16,15 +18,21 @@ fn codex_keeps_the_contract() {
 #[test]
 fn codex_keeps_the_contract_by_its_app_server() {
     if let Some((room, cli)) = prepared() {
-        let structured = Cli {
-            control: Control::Structured,
-            drawn: |reply| reply,
-            allow: "Yes",
-            deny: "No, and stop",
-            transcript: [PROTOCOL, PROTOCOL_RESUMED],
-            ..cli
-        };
-        structured.converse(&room);
+        by_app_server(cli).converse(&room);
+    }
+}
+
+#[test]
+fn codex_keeps_the_contract_behind_a_wall() {
+    if let Some((room, cli)) = set_up(Room::walled) {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn codex_keeps_the_contract_behind_a_wall_by_its_app_server() {
+    if let Some((room, cli)) = set_up(Room::walled) {
+        by_app_server(cli).converse(&room);
     }
 }
 
@@ -97,9 +105,13 @@ pub(super) fn prepared() -> Option<(Room, Cli)> {
 
 /// With a daemon that is configured so.
 fn configured(daemon: &str) -> Option<(Room, Cli)> {
+    set_up(|name, program| Room::configured(name, program, daemon))
+}
+
+fn set_up(make: impl Fn(&str, &Path) -> Room) -> Option<(Room, Cli)> {
     let clis = Clis::installed()?;
     let program = clis.file("@openai/codex/bin/codex.js");
-    let room = Room::configured("codex", &program, daemon);
+    let room = make("codex", &program);
     let config = format!(
         r#"
 model = "gpt-5.5"
@@ -152,6 +164,17 @@ stream_max_retries = 0
         transcript: [TRANSCRIPT, RESUMED],
     };
     Some((room, cli))
+}
+
+fn by_app_server(cli: Cli) -> Cli {
+    Cli {
+        control: Control::Structured,
+        drawn: |reply| reply,
+        allow: "Yes",
+        deny: "No, and stop",
+        transcript: [PROTOCOL, PROTOCOL_RESUMED],
+        ..cli
+    }
 }
 
 const TROUBLE: Trouble = Trouble {

@@ -1,5 +1,7 @@
 //! Gemini CLI.
 
+use std::path::Path;
+
 use missiond_model_server::Api;
 use serde_json::json;
 
@@ -17,6 +19,20 @@ fn gemini_cli_keeps_the_contract() {
 #[test]
 fn gemini_cli_keeps_the_contract_by_its_protocol() {
     if let Some((room, cli)) = structured() {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn gemini_cli_keeps_the_contract_behind_a_wall() {
+    if let Some((room, cli)) = set_up(Room::walled) {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn gemini_cli_keeps_the_contract_behind_a_wall_by_its_protocol() {
+    if let Some((room, cli)) = set_up(Room::walled).map(by_protocol) {
         cli.converse(&room);
     }
 }
@@ -61,8 +77,12 @@ fn gemini_cli_is_bound_by_rules() {
 }
 
 pub(super) fn prepared() -> Option<(Room, Cli)> {
+    set_up(Room::new)
+}
+
+fn set_up(make: impl Fn(&str, &Path) -> Room) -> Option<(Room, Cli)> {
     let clis = Clis::installed()?;
-    let room = Room::new("gemini", &clis.file("@google/gemini-cli/bundle/gemini.js"));
+    let room = make("gemini", &clis.file("@google/gemini-cli/bundle/gemini.js"));
     let settings = json!({
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
@@ -104,7 +124,10 @@ pub(super) fn prepared() -> Option<(Room, Cli)> {
 
 /// The same, driven by its protocol.
 fn structured() -> Option<(Room, Cli)> {
-    let (room, cli) = prepared()?;
+    prepared().map(by_protocol)
+}
+
+fn by_protocol((room, cli): (Room, Cli)) -> (Room, Cli) {
     let structured = Cli {
         control: Control::Structured,
         allow: "Allow",
@@ -118,7 +141,7 @@ fn structured() -> Option<(Room, Cli)> {
         transcript: [PROTOCOL, PROTOCOL_RESUMED],
         ..cli
     };
-    Some((room, structured))
+    (room, structured)
 }
 
 const TROUBLE: Trouble = Trouble {

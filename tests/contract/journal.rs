@@ -9,6 +9,9 @@
 //! screen is `held` as often as the screen changes: those records are left out.
 //! Hooks that tell of a dialog may come seconds after it, or not at all when it
 //! is answered first: they are in a strand of their own too, `dialogs`.
+//!
+//! What only a protocol tells (limits, cost, plan, mode and model) is in a strand of its
+//! own, `standing`: a terminal has no words for it.
 
 use std::collections::BTreeMap;
 
@@ -106,6 +109,7 @@ fn observed(data: &Value, rest: &[Value]) -> (&'static str, String) {
         ("hook", Some("dialog")) => "dialogs",
         // What a screen would be read as.
         ("protocol", Some("reading")) => "terminal",
+        ("protocol", Some("rate_limits" | "cost" | "plan" | "setting")) => "standing",
         (source, _) => source,
     };
     match verdict {
@@ -128,6 +132,18 @@ fn fact_line(kind: &str, payload: &Value) -> String {
             "usage {} in, {} out",
             payload["input_tokens"], payload["output_tokens"]
         ),
+        "cost" => format!("cost {} {}", word("amount"), word("currency")),
+        "rate_limits" => {
+            let windows = payload["windows"].as_array().map_or(0, Vec::len);
+            let line = format!("limits of {windows} windows {}", word("reached"));
+            line.trim_end().to_owned()
+        }
+        "plan" => {
+            let steps = payload["steps"].as_array().into_iter().flatten();
+            let steps = steps.map(|step| step["text"].as_str().unwrap().to_owned());
+            format!("plan {}", steps.collect::<Vec<_>>().join(" / "))
+        }
+        "setting" => format!("{} {}", word("of"), word("value")),
         "session" => "session".to_owned(),
         "thinking" => format!("thinking {}", word("edge")),
         "process" if payload["event"] == "started" => "started".to_owned(),

@@ -184,6 +184,11 @@ impl Cli {
         let dialogs = journal.remove("dialogs").unwrap_or_default();
         assert!(dialogs.iter().all(|line| line == "dialog began"));
         assert!(dialogs.len() <= [2, 0][which], "{dialogs:?}");
+        let standing = journal.remove("standing").unwrap_or_default();
+        assert!(
+            standing.is_empty() || self.control == Control::Structured,
+            "{standing:?}"
+        );
         if self.control == Control::Terminal {
             let farewell = format!("prompt {:?}", self.farewell);
             let messages = journal.get_mut("messages").unwrap();

@@ -1,5 +1,7 @@
 //! OpenCode.
 
+use std::path::Path;
+
 use missiond_model_server::Api;
 use serde_json::json;
 
@@ -16,6 +18,20 @@ fn opencode_keeps_the_contract() {
 #[test]
 fn opencode_keeps_the_contract_by_its_protocol() {
     if let Some((room, cli)) = structured() {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn opencode_keeps_the_contract_behind_a_wall() {
+    if let Some((room, cli)) = set_up(Room::walled) {
+        cli.converse(&room);
+    }
+}
+
+#[test]
+fn opencode_keeps_the_contract_behind_a_wall_by_its_protocol() {
+    if let Some((room, cli)) = set_up(Room::walled).map(by_protocol) {
         cli.converse(&room);
     }
 }
@@ -49,9 +65,13 @@ fn opencode_is_told_what_it_does_not_read() {
 }
 
 fn prepared() -> Option<(Room, Cli)> {
+    set_up(Room::new)
+}
+
+fn set_up(make: impl Fn(&str, &Path) -> Room) -> Option<(Room, Cli)> {
     let clis = Clis::installed()?;
     let program = clis.file(&format!("opencode-{}/bin/opencode", platform()));
-    let room = Room::new("opencode", &program);
+    let room = make("opencode", &program);
     let config = json!({
         "autoupdate": false, "share": "disabled",
         "provider": {"scripted": {
@@ -102,7 +122,10 @@ fn prepared() -> Option<(Room, Cli)> {
 
 /// The same, driven by its protocol.
 fn structured() -> Option<(Room, Cli)> {
-    let (room, cli) = prepared()?;
+    prepared().map(by_protocol)
+}
+
+fn by_protocol((room, cli): (Room, Cli)) -> (Room, Cli) {
     let structured = Cli {
         control: Control::Structured,
         allow: "Allow once",
@@ -113,7 +136,7 @@ fn structured() -> Option<(Room, Cli)> {
         transcript: [PROTOCOL, PROTOCOL_RESUMED],
         ..cli
     };
-    Some((room, structured))
+    (room, structured)
 }
 
 const TROUBLE: Trouble = Trouble {

@@ -91,6 +91,25 @@ impl Room {
     /// With this configuration of the daemon.
     pub(crate) fn configured(name: &str, program: &Path, config: &str) -> Self {
         let home = TestHome::with_config(config);
+        Self::of(name, program, home, ModelServer::start().unwrap())
+    }
+
+    /// With a wall around the agent, in which its model is all that it reaches.
+    pub(crate) fn walled(name: &str, program: &Path) -> Self {
+        let model = ModelServer::start().unwrap();
+        let url = model.url();
+        let (_, port) = url.rsplit_once(':').unwrap();
+        let config = format!("[sandbox]\nruns = \"guarded\"\nports = [{port}]\n");
+        let home = TestHome::with_config(&config);
+        let policy = format!("[[network]]\nallow = \"127.0.0.1:{port}\"\n");
+        let file = home.home().policy_file();
+        std::fs::write(&file, policy).unwrap();
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(file, private).unwrap();
+        Self::of(name, program, home, model)
+    }
+
+    fn of(name: &str, program: &Path, home: TestHome, model: ModelServer) -> Self {
         home.start();
         let folder = tempfile::Builder::new().prefix("cli-").tempdir().unwrap();
         for name in ["home", "work", "tmp", "bin"] {
@@ -100,7 +119,7 @@ impl Room {
         let room = Self {
             home,
             folder,
-            model: ModelServer::start().unwrap(),
+            model,
         };
         room.write("work/notes.txt", "some notes\n");
         room

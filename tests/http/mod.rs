@@ -9,4 +9,5 @@ mod operations;
 mod socket;
 mod terminal;
 
-pub(crate) use client::{Http, Login, token};
+pub(crate) use client::{Answer, Http, Login, login_code, token};
+pub(crate) use socket::Socket;

@@ -4,7 +4,9 @@
 //! a proxy.
 
 mod escapes;
+mod homes;
 mod network;
+mod stage;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};

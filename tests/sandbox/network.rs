@@ -4,16 +4,14 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::escapes::{PRELUDE, WAYS};
-use super::{give_to, own_user, users};
-use crate::harness::{TestHome, text, wait_for};
+use super::stage::Stage;
+use super::{own_user, users};
+use crate::harness::{text, wait_for};
 
 /// A server on this machine; the port it answers at.
 fn serves(answer: impl Fn(&str) -> String + Send + 'static) -> u16 {
@@ -44,83 +42,7 @@ fn says(body: &str) -> String {
     )
 }
 
-/// A home with a daemon of one user, and a folder in which its agents work.
-struct Stage {
-    user: u32,
-    home: TestHome,
-    work: tempfile::TempDir,
-}
-
 impl Stage {
-    fn new(user: u32, sandbox: &str, policy: &str) -> Self {
-        let config = format!("[sandbox]\nruns = \"guarded\"\n{sandbox}");
-        let home = TestHome::with_config(&config);
-        let file = home.home().config_dir().join("policy.toml");
-        std::fs::write(&file, policy).unwrap();
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
-        let work = tempfile::Builder::new().prefix("reach-").tempdir().unwrap();
-        std::fs::create_dir(home.path().join("person")).unwrap();
-        give_to(home.path(), user);
-        give_to(work.path(), user);
-        let stage = Self { user, home, work };
-        stage.json(&["daemon", "start"]);
-        stage
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = self.home.command(args);
-        command
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
-            .env("HOME", self.home.path().join("person"))
-            .current_dir(self.work.path());
-        if self.user != own_user() {
-            command.uid(self.user).gid(self.user);
-        }
-        command
-    }
-
-    fn json(&self, args: &[&str]) -> Value {
-        let args = [&["--json"], args].concat();
-        let output = self.command(&args).output().unwrap();
-        assert!(
-            output.status.success(),
-            "{args:?}: {}",
-            text(&output.stderr)
-        );
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.work.path().join(name)
-    }
-
-    fn write(&self, name: &str, contents: &str) {
-        std::fs::write(self.file(name), contents).unwrap();
-        give_to(&self.file(name), self.user);
-    }
-
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.file(name)).unwrap_or_default()
-    }
-
-    /// An agent whose turn is to run this script.
-    fn start(&self, script: &str) -> Value {
-        self.write("try.sh", script);
-        self.write(
-            "script.yaml",
-            "rehearsal: 1\nstartup: 0.1\nturns:\n  - uses: always\n    steps:\n      \
-             - run: {argv: [sh, try.sh]}\n",
-        );
-        let folder = self.work.path().to_str().unwrap();
-        let options = ["run", "try", "--engine", "rehearsal", "--cwd", folder];
-        let rest = ["--name", "agent", "--", "script.yaml", "--speed", "50"];
-        self.json(&[&options[..], &rest[..]].concat())
-    }
-
-    fn wait_for(&self, file: &str) {
-        wait_for(file, || self.file(file).exists());
-    }
-
     fn questions(&self) -> Vec<Value> {
         let page = self.json(&["inbox"]);
         page["questions"].as_array().unwrap().clone()
@@ -147,13 +69,6 @@ impl Stage {
         let page = self.json(&["call", "timeline_query", &query]);
         let events = page["events"].as_array().unwrap();
         events.iter().map(|event| event["event"].clone()).collect()
-    }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        // As its user: the daemon is nobody else's to stop.
-        let _ = self.command(&["daemon", "stop", "--force"]).output();
     }
 }
 

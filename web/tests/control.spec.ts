@@ -1,6 +1,9 @@
 // What drives an agent: chosen in the form of a task, said on its run with the reason,
 // and what an agent that is driven by its protocol means to do.
 
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import type { Page } from "@playwright/test";
 
 import { expect, type Stage, test } from "./stage";
@@ -91,4 +94,56 @@ test("a run says what drives it and why, and shows the agent's plan as it goes o
   await stage.call("execution_cancel", { execution: executions[0]?.execution ?? "", reason: "seen enough" });
   await expect(facts).toContainText("Was driven by" + "its protocol");
   await expect(plan).toHaveCount(0);
+});
+
+test("another agent may try a task and be driven otherwise", async ({ stage, board }) => {
+  await stage.makeRepository();
+  const number = await stage.task("lamp", { control: "structured" });
+  await board.goto(`${await stage.address()}/board/${number}?try`);
+  const sheet = board.getByRole("dialog", { name: `Try ${number} with another agent` });
+  await sheet.getByRole("combobox", { name: "Agent" }).selectOption("codex");
+  await drivers(board).selectOption("Its terminal");
+  await expect(sheet.getByText("keys are typed, and its screen is read")).toBeVisible();
+  await sheet.getByRole("button", { name: "Create" }).click();
+  await expect(board.locator(".task-side")).toContainText("codex, driven by its terminal");
+  const added = await stage.call("board_show", { task: "T-2" });
+  expect(added.task.control).toBe("terminal");
+});
+
+/** Codex's app-server in a few lines: a turn that goes on until it is told something. */
+const APP_SERVER = String.raw`#!/bin/sh
+case "$*" in *app-server*) ;; *) echo "codex-cli 0.169.0"; exit ;; esac
+say() { printf '{%s}\n' "$1"; }
+while IFS= read -r heard; do
+  id=$(printf '%s' "$heard" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$heard" in
+    *'"initialize"'*) say "\"id\":$id,\"result\":{\"userAgent\":\"codex/0.169.0\"}" ;;
+    *'"thread/start"'*) say "\"id\":$id,\"result\":{\"thread\":{\"id\":\"s1\"},\"model\":\"small\"}" ;;
+    *'"turn/start"'*)
+      say "\"id\":$id,\"result\":{\"turn\":{\"id\":\"u1\",\"status\":\"inProgress\"}}"
+      say '"method":"turn/started","params":{"threadId":"s1","turn":{"id":"u1","status":"inProgress"}}'
+      say '"method":"account/rateLimits/updated","params":{"rateLimits":{"limitId":"codex","primary":{"usedPercent":91,"windowDurationMins":300,"resetsAt":4102444800},"secondary":{"usedPercent":12,"windowDurationMins":10080}}}' ;;
+    *'"turn/steer"'*)
+      say "\"id\":$id,\"result\":{}"
+      say '"method":"turn/completed","params":{"threadId":"s1","turn":{"id":"u1","status":"failed","error":{"message":"No more for now.","codexErrorInfo":"usageLimitExceeded"}}}' ;;
+  esac
+done
+`;
+
+test("limits are shown, and a message is heard in the running turn", async ({ stage, board }) => {
+  const bin = join(stage.folder, "bin");
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, "codex"), APP_SERVER);
+  chmodSync(join(bin, "codex"), 0o700);
+  const path = `--env=PATH=${bin}:${process.env.PATH ?? ""}`;
+  await stage.mission("run", "go", "--engine", "codex", "--control", "structured", "--name", "lamp", "--cwd", stage.folder, "--no-context", path);
+  const { executions } = await stage.call("execution_list", {});
+  await board.goto(`${await stage.address()}/executions/${executions[0]?.execution ?? ""}`);
+  const limits = board.getByRole("list", { name: "The agent's limits" });
+  await expect(limits.getByRole("listitem")).toHaveText([/^91 %\s*primary of 5 h\s*resets in /, /^12 %\s*secondary of 7 d\s*$/]);
+  await board.getByRole("textbox", { name: "A message to the agent" }).fill("leave the docs alone");
+  await board.getByRole("checkbox", { name: "While it works" }).check();
+  await board.getByRole("button", { name: "Send" }).click();
+  await expect(board.getByText("Sent: the agent gets it while it works.")).toBeVisible();
+  await expect(board.getByRole("alert").filter({ hasText: "No more for now." }).first()).toBeVisible();
 });

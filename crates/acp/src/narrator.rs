@@ -124,6 +124,10 @@ impl Narrator {
         let text = match &message.from {
             Sender::Operator => text.to_owned(),
             Sender::Execution(execution) => format!("{execution} says: {text}"),
+            Sender::Slot(slot) => format!("{slot} says: {text}"),
+            Sender::Program(name) => format!("the program {name} says: {text}"),
+            Sender::Commander => format!("an agent of yours says: {text}"),
+            Sender::Unknown => format!("an unknown process says: {text}"),
             Sender::Daemon | Sender::System | Sender::Owner => format!("missiond says: {text}"),
         };
         Some(Update::UserMessageChunk {

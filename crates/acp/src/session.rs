@@ -16,7 +16,7 @@ use missiond_api::operations::execution::{
 };
 use missiond_core::{
     AbsolutePath, ExecutionActivity, ExecutionId, ExecutionLifecycle, MessageId, Permission,
-    Question, QuestionRef, QuestionStatus, SlotName, Text,
+    Question, QuestionRef, QuestionStatus, SendWhen, SlotName, Text,
 };
 use serde_json::json;
 
@@ -288,6 +288,7 @@ impl Session {
                 key: Text::new(key).ok(),
                 from: None,
                 files: Vec::new(),
+                when: SendWhen::Idle,
             })?;
         Ok(())
     }

@@ -325,7 +325,7 @@ fn hook_settings(hooks: &HookCommand, events: &[&str], told: Told) -> String {
 
 /// The folder of a project's transcripts: its path with everything but letters
 /// and digits made a hyphen.
-fn project_name(cwd: &Path) -> Option<String> {
+pub(crate) fn project_name(cwd: &Path) -> Option<String> {
     let hyphened = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     Some(cwd.to_str()?.chars().map(hyphened).collect())
 }

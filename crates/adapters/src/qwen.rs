@@ -8,6 +8,7 @@ use missiond_core::{CliEngine, Controller, ToolOutcome};
 use serde_json::{Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
+use crate::claude::project_name;
 use crate::launch::{Conversation, Launch, McpServer, PermissionMode};
 use crate::native_context::{InstructionFiles, NativeContext};
 use crate::plan::{
@@ -214,13 +215,6 @@ fn words(parts: &Value) -> Option<String> {
         .collect();
     let text = said.join("\n").trim().to_owned();
     (!text.is_empty()).then_some(text)
-}
-
-/// The folder of a project: its path with everything but letters and digits made a
-/// hyphen.
-fn project_name(cwd: &Path) -> Option<String> {
-    let hyphened = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    Some(cwd.to_str()?.chars().map(hyphened).collect())
 }
 
 /// It takes an id of the versions 1 to 5 and refuses all newer ones, as ours are.

@@ -35,9 +35,15 @@ impl Entry {
     /// Something this principal did, or that was decided about it.
     #[must_use]
     pub fn new(kind: AuditKind, who: &Principal, action: &str) -> Self {
+        Self::by(kind, who.into(), action)
+    }
+
+    /// The same of somebody who is not at the other end of a connection.
+    #[must_use]
+    pub fn by(kind: AuditKind, who: AuditWho, action: &str) -> Self {
         Self {
             kind,
-            who: who.into(),
+            who,
             action: words(action, ACTION),
             about: None,
             digest: None,
@@ -102,8 +108,13 @@ impl Entry {
     }
 
     #[must_use]
-    pub fn trace(mut self, trace: TraceContext) -> Self {
-        self.trace = Some(trace.trace_id);
+    pub fn trace(self, trace: TraceContext) -> Self {
+        self.trace_id(trace.trace_id)
+    }
+
+    #[must_use]
+    pub fn trace_id(mut self, trace: TraceId) -> Self {
+        self.trace = Some(trace);
         self
     }
 

@@ -15,13 +15,16 @@ use missiond_store::autopilot::{self, Conflicts, ParkedRow};
 use missiond_store::token_usage::Tokens;
 use missiond_store::{StoreError, board};
 
-use super::view::{Agent, Busy, Ending, Mode, Rest, Round, Sent, Stuck, View, Watched};
+use super::view::{Agent, Busy, Ending, Limit, Mode, Rest, Round, Sent, Stuck, View, Watched};
 use super::watch::Watches;
 use super::{prompts, usage, vendor_limits};
 use crate::shared::Shared;
 
 /// How long a look at the screen of a resting agent is good for.
 const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(500);
+
+/// Characters of a notice of a limit.
+const LONGEST_NOTICE: usize = 200;
 
 /// The rows an answer to "what now?" needs.
 #[derive(Debug)]
@@ -194,6 +197,10 @@ pub(super) struct ExecutionFacts {
     why: Option<String>,
     /// What the transcript or the stream said last, and when.
     last_words: Option<(String, Timestamp)>,
+    /// The limit that ended its last turn, in its own words, and when that was.
+    limit: Option<(String, Timestamp)>,
+    /// When the limits that are used up are open again, as it told itself.
+    limit_resets_at: Option<Timestamp>,
     pub(super) model_requests: u64,
     pub(super) tokens: Tokens,
 }
@@ -228,6 +235,8 @@ fn execution_facts(state: &ExecutionState, keys: &Keys) -> ExecutionFacts {
             .map(|message| message.reason.clone().unwrap_or_default()),
         why: how_it_ended(&state.last_known),
         last_words: state.last_known.last_words.clone(),
+        limit: state.last_known.limit.clone(),
+        limit_resets_at: state.last_known.limit_resets_at,
         model_requests: state.telemetry.requests,
         tokens: Tokens {
             input: state.telemetry.input_tokens,
@@ -292,6 +301,14 @@ async fn watched(
         (Rest::Resting { .. }, Some(since)) => limit_in_words(&facts, since),
         _ => None,
     });
+    let limit = match watch.rest {
+        Rest::Resting { .. } => own_limit(&facts, watch.spoken_to_at).or(limit),
+        Rest::Working => None,
+    };
+    let limit = limit.map(|limit| Limit {
+        resets_at: own_reset(&facts, now).or(limit.resets_at),
+        ..limit
+    });
     let circling = shared.executions.repeated(execution);
     let circling = circling.filter(|(_, times)| *times >= usage::IDENTICAL_CALLS);
     let stuck = match (circling, &watch.stuck) {
@@ -314,22 +331,34 @@ async fn watched(
 }
 
 /// The vendor's limit that the screen of a resting agent speaks of.
-async fn shown_limit(
-    shared: &Shared,
-    attempt: &Attempt,
-    now: Timestamp,
-) -> Option<super::view::Limit> {
+async fn shown_limit(shared: &Shared, attempt: &Attempt, now: Timestamp) -> Option<Limit> {
     let open = shared.slots.find(&attempt.slot?.to_string())?;
     let look = open.inspect().await?;
     let rows = look.screen.rows.iter().map(|row| row.text.as_str());
     vendor_limits::in_lines(rows, now, &TimeZone::system())
 }
 
+/// The limit that ended the last turn, by the agent's own word: nothing is guessed but
+/// when it resets, where that stands in words alone. What it was told since begins the
+/// next turn.
+fn own_limit(facts: &ExecutionFacts, spoken_to_at: Option<Timestamp>) -> Option<Limit> {
+    let (said, at) = facts.limit.as_ref()?;
+    let is_last = spoken_to_at.is_none_or(|spoken_to_at| *at > spoken_to_at);
+    is_last.then(|| Limit {
+        resets_at: vendor_limits::reset(said, *at, &TimeZone::system()),
+        said: said.chars().take(LONGEST_NOTICE).collect(),
+    })
+}
+
+/// The reset that the agent told of what is used up, unless that has passed.
+fn own_reset(facts: &ExecutionFacts, now: Timestamp) -> Option<Timestamp> {
+    facts.limit_resets_at.filter(|at| *at > now)
+}
+
 /// The limit that an agent's transcript or stream spoke of last, if it was not
 /// spoken to since. A notice is short: an agent that writes about limits at length
 /// has none.
-fn limit_in_words(facts: &ExecutionFacts, since: Timestamp) -> Option<super::view::Limit> {
-    const LONGEST_NOTICE: usize = 200;
+fn limit_in_words(facts: &ExecutionFacts, since: Timestamp) -> Option<Limit> {
     let (words, at) = facts.last_words.as_ref()?;
     let notice = *at > since && words.chars().count() <= LONGEST_NOTICE;
     let found = notice.then(|| vendor_limits::in_lines(words.lines(), *at, &TimeZone::system()));

@@ -12,6 +12,7 @@ use std::time::Duration;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use missiond_core::Timestamp;
+use missiond_secrets::mask_within;
 use regex::Regex;
 
 use super::view::Limit;
@@ -53,11 +54,16 @@ pub(super) fn in_lines<'a>(
     let shown = lines.rev().map(str::trim).filter(|line| !line.is_empty());
     let line = shown.take(LAST_LINES).find(|line| REACHED.is_match(line))?;
     Some(Limit {
-        resets_at: RESETS
-            .captures(line)
-            .and_then(|found| moment(found.name("when")?.as_str().trim(), now, zone)),
-        said: line.chars().take(200).collect(),
+        resets_at: reset(line, now, zone),
+        // Masked before it is cut: half a secret is found by nobody.
+        said: mask_within(line).as_str().chars().take(200).collect(),
     })
+}
+
+/// When a limit resets, as a line about it says.
+pub(super) fn reset(line: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    let found = RESETS.captures(line)?;
+    moment(found.name("when")?.as_str().trim(), now, zone)
 }
 
 /// A moment as people and programs write it: in full, as a span from now, or as

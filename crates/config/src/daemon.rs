@@ -74,7 +74,8 @@ section! {
         live max_connections: u32 = 512, in 1..=10_000;
         /// Requests at once on one connection.
         live max_in_flight: u32 = 64, in 1..=1000;
-        /// Requests per second on one connection.
+        /// Requests per second on one connection, and on all of one agent
+        /// together.
         live requests_per_second: u32 = 50_000, in 1..=10_000_000;
         /// How long one request may take, in seconds.
         live request_timeout_secs: u64 = 60, in 1..=3600;

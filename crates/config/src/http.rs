@@ -17,6 +17,10 @@ section! {
         /// Names besides those of the loopback under which HTTP may be reached, for
         /// example `["board.example"]`; requests for any other are refused.
         restart hosts: Vec<String> = Vec::new();
+        /// Who connects from this machine and is not seen, as a tunnel (`ssh -L`) or what runs
+        /// outside the daemon's container, counts as what they show. An agent that found a
+        /// login or a token could hide itself too; without this they may only look.
+        live tunnels: bool = false;
         /// Requests per second of one browser or token over HTTP.
         live requests_per_second: u32 = 200, in 1..=1_000_000;
     }

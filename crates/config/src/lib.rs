@@ -73,7 +73,9 @@ section! {
         /// their program has rested for so many seconds and nobody watches; 0 means
         /// never.
         live slot_idle_secs: u64 = 0;
-        /// Slots open at once, whoever starts them; one more is refused.
+        /// Slots open at once, whoever starts them; one more is refused. A quarter, and at
+        /// least one, is kept for the person: agents, programs and the autopilot start none
+        /// beyond.
         live max_slots: u32 = 256, in 1..=10_000;
         sections {
             database: DatabaseConfig,

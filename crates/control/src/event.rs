@@ -1,7 +1,7 @@
 //! What a controller tells: one vocabulary for every protocol. A protocol that has no
 //! word for something never sends that event; [`Offers`] says what to expect.
 
-use missiond_core::Timestamp;
+use missiond_core::{AgentStepStatus, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::permission::{AgentRequestId, PermissionRequest, Resolution};
@@ -162,6 +162,17 @@ pub enum StepStatus {
     Unknown(String),
 }
 
+impl From<&StepStatus> for AgentStepStatus {
+    fn from(status: &StepStatus) -> Self {
+        match status {
+            StepStatus::Completed => Self::Done,
+            StepStatus::Running => Self::Running,
+            StepStatus::Cancelled => Self::Cancelled,
+            StepStatus::Pending | StepStatus::Unknown(_) => Self::Pending,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanStep {
     pub text: Clipped,
@@ -222,6 +233,23 @@ pub struct Cost {
     pub currency: Clipped,
 }
 
+impl Cost {
+    /// The amount as a decimal number, to a millionth; none for what is no amount.
+    #[must_use]
+    pub fn decimal(&self) -> Option<String> {
+        if !self.amount.is_finite() || !(0.0..1e12).contains(&self.amount) {
+            return None;
+        }
+        let written = format!("{:.6}", self.amount);
+        Some(
+            written
+                .trim_end_matches('0')
+                .trim_end_matches('.')
+                .to_owned(),
+        )
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     pub context_used: Option<u64>,
@@ -242,6 +270,15 @@ pub struct LimitWindow {
     pub used_percent: Option<f64>,
     pub minutes: Option<u64>,
     pub resets_at: Option<Timestamp>,
+}
+
+impl LimitWindow {
+    /// Whole percents: what is not full is not called full.
+    #[must_use]
+    pub fn percent(&self) -> Option<u32> {
+        let used = self.used_percent.filter(|used| used.is_finite())?;
+        Some(used.clamp(0.0, 1000.0) as u32)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -20,6 +20,8 @@ pub enum AuditKind {
     Call,
     /// An agent used a tool, as its program or its protocol told.
     Tool,
+    /// A request went to a provider of models.
+    Model,
     /// A call was refused: whoever asked may not.
     Refusal,
     /// What the configuration says was taken over, or refused.
@@ -35,10 +37,11 @@ pub enum AuditKind {
 }
 
 impl AuditKind {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Decision,
         Self::Call,
         Self::Tool,
+        Self::Model,
         Self::Refusal,
         Self::Configuration,
         Self::Daemon,
@@ -53,6 +56,7 @@ impl AuditKind {
             Self::Decision => "decision",
             Self::Call => "call",
             Self::Tool => "tool",
+            Self::Model => "model",
             Self::Refusal => "refusal",
             Self::Configuration => "configuration",
             Self::Daemon => "daemon",

@@ -32,13 +32,17 @@ mod permission;
 mod principal;
 mod question;
 mod quoted;
+mod send_when;
 mod slot_name;
 mod symbol_kind;
 mod trace;
 mod usage;
 
 pub use access::{AccessKind, UnknownAccessKind};
-pub use agent_told::{AgentCommand, AgentSetting, AgentStep, AgentStepStatus, AgentTold, SubAgent};
+pub use agent_told::{
+    AgentCommand, AgentLimit, AgentSetting, AgentStep, AgentStepStatus, AgentTold, SubAgent,
+    WhileWorking,
+};
 pub use audit::{AuditKind, AuditRecord, AuditWho, AuditedJournal, AuditedKey};
 pub use board::{
     Alternative, Alternatives, Attempt, BoardTask, Budget, BudgetScope, Check, CheckVerdict, Claim,
@@ -87,6 +91,7 @@ pub use question::{
     QuestionRef,
 };
 pub use quoted::{excerpt, is_deceptive, one_line};
+pub use send_when::SendWhen;
 pub use slot_name::{InvalidSlotName, SlotName};
 pub use symbol_kind::{InvalidSymbolKind, SymbolKind};
 pub use trace::{InvalidTraceId, SpanId, TraceContext, TraceId};

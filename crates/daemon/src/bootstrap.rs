@@ -446,6 +446,7 @@ fn gateways(base: &Base) -> Result<Gateways, StartError> {
         clock: Arc::clone(&base.clock),
         config: base.config.subscribe(),
         supervisor: base.supervisor.clone(),
+        audit: base.audit.clone(),
     });
     Ok(Gateways {
         policies,

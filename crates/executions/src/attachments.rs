@@ -38,7 +38,7 @@ pub(super) async fn accept(
     if files.is_empty() {
         return Ok(AcceptedFiles::default());
     }
-    if *from != Sender::Operator {
+    if from.is_agent() || *from == Sender::Unknown {
         let why = "an agent can send another one words, and no files";
         return Err(ExecutionError::Invalid(why.to_owned()));
     }

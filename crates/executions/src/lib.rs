@@ -35,6 +35,7 @@ mod repeated_calls;
 mod run;
 pub mod slot_expiry;
 mod spooled_hooks;
+mod standing;
 mod start;
 mod startup;
 mod surface;
@@ -52,10 +53,9 @@ use missiond_adapters::HookReport;
 use missiond_api::Home;
 use missiond_audit::AuditLog;
 use missiond_config::Config;
-use missiond_core::{Clock, ExecutionId, ObservationId, SlotId};
+use missiond_core::{Clock, ExecutionId, ObservationId, SendWhen, SlotId};
 use missiond_egress::Egress;
 use missiond_journal::catalogue::{Review, SignalType, parse_tool_call};
-use missiond_journal::record::Sender;
 use missiond_journal::{Acknowledgement, Confidence, Observed, Outcome, Policy, Source};
 use missiond_llm::Llm;
 use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks};
@@ -77,6 +77,7 @@ pub use journal_page::{Direction, Part};
 pub use messages::Accepted;
 /// The server by which agents report to us.
 pub use missiond_journal::catalogue::MCP_SERVER_NAME as OWN_SERVER;
+pub use missiond_journal::record::Sender;
 pub use open_requests::{AskedInput, Worker};
 pub use preamble::{Preamble, append_preamble};
 use run::ObservationDraft;
@@ -213,12 +214,12 @@ impl Executions {
         text: String,
         files: Vec<PathBuf>,
         key: Option<String>,
-        from: Option<ExecutionId>,
+        from: Sender,
+        when: SendWhen,
     ) -> Result<Accepted, ExecutionError> {
         let run = self.running(execution)?;
-        let from = from.map_or(Sender::Operator, Sender::Execution);
         let files = attachments::accept(files, &from).await?;
-        messages::prompt(&run, text, files, key, from).await
+        messages::prompt(&run, text, files, key, from, when).await
     }
 
     /// Queues a review of the agent's work, as one message.
@@ -227,9 +228,10 @@ impl Executions {
         execution: ExecutionId,
         review: Review,
         key: Option<String>,
+        from: Sender,
     ) -> Result<Accepted, ExecutionError> {
         let run = self.running(execution)?;
-        messages::review(&run, review, key).await
+        messages::review(&run, review, key, from).await
     }
 
     /// Answers an open question of the agent: the one named, or the only one.
@@ -239,15 +241,20 @@ impl Executions {
         request: Option<ObservationId>,
         text: &str,
         key: Option<String>,
+        from: Sender,
     ) -> Result<Accepted, ExecutionError> {
         let run = self.running(execution)?;
-        messages::answer(&run, request, text, key).await
+        messages::answer(&run, request, text, key, from).await
     }
 
     /// Stops what the agent is doing now; its program goes on.
-    pub async fn interrupt(&self, execution: ExecutionId) -> Result<Accepted, ExecutionError> {
+    pub async fn interrupt(
+        &self,
+        execution: ExecutionId,
+        from: Sender,
+    ) -> Result<Accepted, ExecutionError> {
         let run = self.running(execution)?;
-        messages::interrupt(&run).await
+        messages::interrupt(&run, from).await
     }
 
     /// Ends the execution as no longer wanted, with every process of its agent.

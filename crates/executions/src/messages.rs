@@ -9,13 +9,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use missiond_core::{DeliveryStatus, MessageId, ObservationId, PtyState, Timestamp};
+use missiond_core::{
+    Controller, DeliveryStatus, MessageId, ObservationId, PtyState, SendWhen, Timestamp,
+};
 use missiond_journal::catalogue::{Answer, Interrupt, MessageContent, Prompt, Review};
 use missiond_journal::policy::MessageOutcome;
 use missiond_journal::record::{InputRequest, Sender};
-use missiond_journal::{MessageKey, NewMessage, Reason, Text};
+use missiond_journal::{MessageKey, MessageState, NewMessage, Reason, Text};
 use missiond_semantic::{DeliveryRefusal, Force, Landed, Submit, When};
-use missiond_slots::{Attachment, InputError, Message, OpenSlot, SlotCommand, Slots};
+use missiond_slots::{Attachment, InputError, Message, OpenSlot, SlotCommand, SlotView, Slots};
 use tokio::sync::oneshot;
 
 use super::attachments::{self, AcceptedFiles};
@@ -63,10 +65,11 @@ pub(super) async fn prompt(
     files: AcceptedFiles,
     key: Option<String>,
     from: Sender,
+    when: SendWhen,
 ) -> Result<Accepted, ExecutionError> {
     let text = Text::new(text).map_err(|error| invalid(&error))?;
     let files = files.into_paths();
-    let content = MessageContent::Prompt(Prompt { text, files });
+    let content = MessageContent::Prompt(Prompt { text, files, when });
     accept(run, key, from, content).await
 }
 
@@ -76,6 +79,7 @@ pub(super) async fn answer(
     request: Option<ObservationId>,
     text: &str,
     key: Option<String>,
+    from: Sender,
 ) -> Result<Accepted, ExecutionError> {
     let open = run
         .journal()
@@ -96,7 +100,7 @@ pub(super) async fn answer(
         request: request.id,
         text: Text::new(answer_text(request, text)).map_err(|error| invalid(&error))?,
     });
-    accept(run, key, Sender::Operator, content).await
+    accept(run, key, from, content).await
 }
 
 /// Accepts a review of the agent's work.
@@ -104,15 +108,16 @@ pub(super) async fn review(
     run: &Arc<Run>,
     review: Review,
     key: Option<String>,
+    from: Sender,
 ) -> Result<Accepted, ExecutionError> {
     let content = MessageContent::Review(review);
-    accept(run, key, Sender::Operator, content).await
+    accept(run, key, from, content).await
 }
 
 /// Accepts the wish that the agent stops what it is doing.
-pub(super) async fn interrupt(run: &Arc<Run>) -> Result<Accepted, ExecutionError> {
+pub(super) async fn interrupt(run: &Arc<Run>, from: Sender) -> Result<Accepted, ExecutionError> {
     let content = MessageContent::Interrupt(Interrupt {});
-    accept(run, None, Sender::Operator, content).await
+    accept(run, None, from, content).await
 }
 
 /// What the agent is told when the person chose one of its answers by its label.
@@ -155,8 +160,7 @@ fn invalid(error: &missiond_journal::OutOfBounds) -> ExecutionError {
     ExecutionError::Invalid(format!("the message is not possible: {error}"))
 }
 
-/// The message that is to be delivered next: an interrupt before everything
-/// else, otherwise the oldest.
+/// A message that is not delivered.
 struct Next {
     id: MessageId,
     status: DeliveryStatus,
@@ -165,24 +169,44 @@ struct Next {
     accepted_at: Timestamp,
     text: Option<String>,
     files: Vec<PathBuf>,
+    when: SendWhen,
 }
 
-fn next(run: &Run) -> Result<Option<Next>, ExecutionError> {
-    let next = run.journal().peek(|state| {
-        let urgent = state
-            .undelivered()
-            .find(|(_, message)| matches!(message.content, Some(MessageContent::Interrupt(_))));
-        let (id, message) = urgent.or_else(|| state.undelivered().next())?;
-        Some(Next {
+impl Next {
+    fn of((id, message): (MessageId, &MessageState)) -> Self {
+        let content = message.content.as_ref();
+        Self {
             id,
             status: message.status,
             reason: message.reason.clone(),
             accepted_at: message.accepted_at,
-            text: message.content.as_ref().and_then(text_of),
-            files: message.content.as_ref().map_or_else(Vec::new, files_of),
-        })
+            text: content.and_then(text_of),
+            files: content.map_or_else(Vec::new, files_of),
+            when: content.map_or(SendWhen::Idle, when_of),
+        }
+    }
+}
+
+/// The message that is to be delivered next: an interrupt before everything else, then
+/// what does not wait for the end of a turn, otherwise the oldest.
+fn next(run: &Run) -> Result<Option<Next>, ExecutionError> {
+    let next = run.journal().peek(|state| {
+        let first = |is_it: fn(&MessageContent) -> bool| {
+            let mut undelivered = state.undelivered();
+            undelivered.find(|(_, message)| message.content.as_ref().is_some_and(is_it))
+        };
+        let interrupt = first(|content| matches!(content, MessageContent::Interrupt(_)));
+        let urgent = interrupt.or_else(|| first(|content| when_of(content) == SendWhen::Now));
+        urgent.or_else(|| state.undelivered().next()).map(Next::of)
     })?;
     Ok(next)
+}
+
+fn when_of(content: &MessageContent) -> SendWhen {
+    match content {
+        MessageContent::Prompt(prompt) => prompt.when,
+        _ => SendWhen::Idle,
+    }
 }
 
 fn text_of(content: &MessageContent) -> Option<String> {
@@ -228,7 +252,10 @@ pub(super) async fn deliver_next(
     let Some(look) = open.inspect().await else {
         return Ok(());
     };
-    if let Some(reason) = hindrance(look.reading.state) {
+    let goes_into_turn = look.reading.state.is_working()
+        && next.when == SendWhen::Now
+        && takes_words_at_work(&open, &look);
+    if let Some(reason) = hindrance(look.reading.state).filter(|_| !goes_into_turn) {
         if next.status == DeliveryStatus::Queued {
             run.deliver(next.id, DeliveryStatus::Held, Some(reason))
                 .await?;
@@ -260,7 +287,12 @@ pub(super) async fn deliver_next(
     };
     run.deliver(next.id, DeliveryStatus::Delivering, None)
         .await?;
-    match deliver_text(&context.slots, &open, typed, attachments).await {
+    let when = if goes_into_turn {
+        When::Now
+    } else {
+        When::Idle
+    };
+    match deliver_text(&context.slots, &open, typed, attachments, when).await {
         DeliveryOutcome::Taken { doubt } => {
             *retry = Retry::default();
             // From now on the agent knows them; what it is told next is plain.
@@ -284,12 +316,15 @@ pub(super) async fn settle_interrupted(
     context: &Context,
     run: &Arc<Run>,
 ) -> Result<(), ExecutionError> {
-    let Some(next) = next(run)? else {
+    let interrupted = run.journal().peek(|state| {
+        let mut undelivered = state.undelivered();
+        let interrupted =
+            undelivered.find(|(_, message)| message.status == DeliveryStatus::Delivering);
+        interrupted.map(Next::of)
+    })?;
+    let Some(next) = interrupted else {
         return Ok(());
     };
-    if next.status != DeliveryStatus::Delivering {
-        return Ok(());
-    }
     let open = context.slots.find(&run.slot.to_string());
     if let (Some(open), Some(text)) = (&open, &next.text)
         && let Some(arrived) =
@@ -352,6 +387,18 @@ fn shows(rows: &[&str], text: &str) -> bool {
     !begins.is_empty() && plain(&rows.concat()).contains(&begins)
 }
 
+/// Whether it can be given a text while it works. A protocol says so; the terminals of
+/// most programs take one and queue it.
+fn takes_words_at_work(open: &OpenSlot, look: &SlotView) -> bool {
+    match open.controller() {
+        Controller::Terminal => true,
+        Controller::Structured => {
+            let told = look.told.as_ref();
+            told.is_some_and(|told| told.while_working.is_some())
+        }
+    }
+}
+
 /// Why the agent cannot be given a text now.
 fn hindrance(state: PtyState) -> Option<&'static str> {
     match state {
@@ -383,12 +430,13 @@ async fn deliver_text(
     open: &OpenSlot,
     text: String,
     attachments: Vec<Attachment>,
+    when: When,
 ) -> DeliveryOutcome {
     let message = Message {
         text,
         attachments,
         submit: Submit::Enter,
-        when: When::Idle,
+        when,
         wait: READY_WITHIN,
         force: Force::No,
     };

@@ -23,6 +23,7 @@ use missiond_store::executions;
 
 use super::facts;
 use super::run::{ObservationDraft, Run};
+use super::standing::Standing;
 use super::witness::Witness;
 use crate::context::Context;
 use crate::error::ExecutionError;
@@ -227,6 +228,7 @@ struct Telling {
     /// Of the whole session, as it was told last.
     counted: Option<Tokens>,
     prompted: bool,
+    standing: Standing,
 }
 
 #[derive(Debug)]
@@ -251,6 +253,11 @@ impl Telling {
         if !is_beside(&tailed.event) {
             self.end_speech(&place, &mut all);
         }
+        let standing = self.standing.observed(&tailed.event);
+        let standing = standing.into_iter().enumerate();
+        all.extend(
+            standing.map(|(index, observed)| seen(&format!("{place}:standing:{index}"), observed)),
+        );
         all.extend(
             self.observed(&tailed.event)
                 .into_iter()

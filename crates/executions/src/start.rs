@@ -28,7 +28,7 @@ use missiond_journal::{
 use missiond_runtime::blocking;
 use missiond_sandbox::{Place, Profile};
 use missiond_semantic::Size;
-use missiond_slots::{NewSlot, program_environment};
+use missiond_slots::{NewSlot, Share, program_environment};
 use missiond_store::executions::{self, ExecutionRow};
 use missiond_store::run_surfaces;
 
@@ -78,6 +78,8 @@ pub struct NewExecution {
     /// itself and its arguments.
     pub args: Vec<String>,
     pub prompt: Option<String>,
+    /// Who wants it, and whose its prompt is.
+    pub from: Sender,
     /// What stands behind the prompt.
     pub preamble: Option<Arc<dyn Preamble>>,
     pub cwd: PathBuf,
@@ -111,6 +113,7 @@ struct Prepared {
     env: BTreeMap<String, String>,
     name: Option<SlotName>,
     size: Size,
+    share: Share,
     sandbox: Option<Place>,
     dialogs: Vec<StartupDialog>,
     /// Where the transcript is read from, when it is not its beginning.
@@ -226,7 +229,13 @@ impl Context {
             return Err(ExecutionError::Invalid(message));
         }
         let behind = new.preamble.as_ref().map_or("", |preamble| preamble.text());
+        let share = match new.from {
+            Sender::Operator => Share::Person,
+            _ => Share::Others,
+        };
         let prompt = new.prompt.map(|prompt| append_preamble(prompt, behind));
+        let prompt = prompt.map(|prompt| first_prompt(prompt, new.from));
+        let prompt = prompt.transpose()?;
         let mut env = new.env;
         // A message this agent sends to another is known to be an agent's.
         env.insert(EXECUTION_VARIABLE.to_owned(), id.to_string());
@@ -341,11 +350,12 @@ impl Context {
             folder,
             plan,
             header,
-            prompt: prompt.map(first_prompt).transpose()?,
+            prompt,
             preamble: new.preamble,
             env,
             name: new.name,
             size: new.size,
+            share,
             cwd: new.cwd,
         })
     }
@@ -412,6 +422,7 @@ impl Context {
             run.accept(prompt).await?;
         }
         let new = NewSlot {
+            share: prepared.share,
             id: prepared.slot,
             argv,
             engine: Some(run.engine.clone()),
@@ -638,12 +649,12 @@ fn owner(owner: Owner, cwd: &Path) -> OwnerRef {
     }
 }
 
-fn first_prompt(text: String) -> Result<NewMessage, ExecutionError> {
+fn first_prompt(text: String, from: Sender) -> Result<NewMessage, ExecutionError> {
     let text = Text::new(text)
         .map_err(|error| ExecutionError::Invalid(format!("the prompt is not possible: {error}")))?;
     Ok(NewMessage {
         key: MessageKey::new("prompt:first").expect("it is short"),
-        from: Sender::Operator,
+        from,
         content: MessageContent::Prompt(Prompt::new(text)),
     })
 }

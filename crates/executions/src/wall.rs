@@ -2,9 +2,11 @@
 //! end of the daemon, what its engine keeps in the home, and its own way out.
 
 use std::collections::BTreeMap;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use missiond_adapters::home_needs;
+use missiond_adapters::{HomeNeeds, find_program, home_needs};
 use missiond_config::Config;
 use missiond_core::{CliEngine, ExecutionId, SlotId};
 use missiond_egress::{Caller, CallerKind, MachinePort, OpenError};
@@ -34,9 +36,17 @@ impl Context {
         place.readable.extend(own_program().ok());
         place.doors.push(self.home.socket());
         if profile == Profile::Guarded {
-            let needs = home_needs(engine, &|name| variables.get(name).map(PathBuf::from));
-            place.readable.extend(needs.readable);
+            // What speaks the protocol may be another program, which starts this one.
+            let path = variables.get("PATH").map_or("", String::as_str);
+            place.programs.extend(find_program(engine.name(), path));
+            let needs = home_needs(engine, cwd, &|name| variables.get(name).map(PathBuf::from));
+            make_folders(&needs)
+                .map_err(|error| ExecutionError::Invalid(format!("no wall: {error}")))?;
+            place.private.extend(needs.private);
+            place.writable.extend(needs.kept);
             place.writable.extend(needs.writable);
+            place.readable.extend(needs.readable);
+            place.copied.extend(needs.copied);
             if needs.confines_itself {
                 place.nesting = Nesting::Allowed;
             }
@@ -94,6 +104,21 @@ impl Context {
         let ports = ports.chain(MachinePort::each(&model, "llm.engines"));
         self.egress.lead_out(&caller, ports, place)
     }
+}
+
+/// What is kept of a run must be there before it can be seen inside; so must settings in it,
+/// or an agent would make some.
+fn make_folders(needs: &HomeNeeds) -> Result<(), String> {
+    let is_kept = |path: &&PathBuf| needs.kept.iter().any(|kept| path.starts_with(kept));
+    let settings = needs.readable.iter().filter(is_kept);
+    for folder in needs.kept.iter().chain(settings) {
+        if !folder.exists() {
+            let mut builder = DirBuilder::new();
+            let made = builder.recursive(true).mode(0o700).create(folder);
+            made.map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+        }
+    }
+    Ok(())
 }
 
 impl Executions {

@@ -600,9 +600,9 @@ impl Live {
 /// Whether an agent has sent this one as much as an agent may. People and the
 /// system send what they like.
 fn is_chatter(state: &ExecutionState, from: &Sender, at: Timestamp) -> bool {
-    let Sender::Execution(_) = from else {
+    if !from.is_agent() {
         return false;
-    };
+    }
     let since = at.minus(limits::CHATTER_WINDOW);
     state.messages_from(from, since) >= limits::CHATTER
 }

@@ -4,7 +4,7 @@
 use missiond_core::{ClaimKind, ObservationId, PtyState, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{DiagnosticCode, Fact, Process, Signal, Speaker};
+use crate::catalogue::{DiagnosticCode, Edge, Fact, Process, Signal, Speaker};
 use crate::observation::{Observation, Observed};
 use crate::policy::Verdict;
 use crate::record::DecisionRecorded;
@@ -24,6 +24,12 @@ pub struct LastKnown {
     /// What its screen was last read as.
     #[serde(default)]
     pub screen: Option<PtyState>,
+    /// The limit of the vendor's that ended the last turn, in the agent's words.
+    #[serde(default)]
+    pub limit: Option<(String, Timestamp)>,
+    /// When the limits that are used up are open again, as told last.
+    #[serde(default)]
+    pub limit_resets_at: Option<Timestamp>,
     /// Observed last, and not decided on.
     undecided: Option<(ObservationId, Update)>,
 }
@@ -54,6 +60,11 @@ enum Update {
     Trouble(String),
     Words(String, Timestamp),
     Screen(PtyState),
+    TurnBegan,
+    Limit {
+        ended_turn: Option<(String, Timestamp)>,
+        resets_at: Option<Timestamp>,
+    },
 }
 
 impl LastKnown {
@@ -81,6 +92,17 @@ impl LastKnown {
             (Update::Trouble(trouble), _) => self.trouble = Some(trouble),
             (Update::Words(words, at), _) => self.last_words = Some((words, at)),
             (Update::Screen(state), _) => self.screen = Some(state),
+            (Update::TurnBegan, _) => self.limit = None,
+            (
+                Update::Limit {
+                    ended_turn,
+                    resets_at,
+                },
+                _,
+            ) => {
+                self.limit = ended_turn.or(self.limit.take());
+                self.limit_resets_at = resets_at;
+            }
         }
     }
 }
@@ -109,6 +131,15 @@ fn of_fact(fact: &Fact, at: Timestamp) -> Option<Update> {
             Some(Update::Words(words, at))
         }
         Fact::Reading(reading) => Some(Update::Screen(reading.state)),
+        Fact::Turn(turn) if turn.edge == Edge::Began => Some(Update::TurnBegan),
+        Fact::RateLimits(limits) => {
+            let words = limits.reached.as_ref().filter(|_| limits.ended_turn);
+            let words = words.map(|words| words.chars().take(EXCERPT_CHARS).collect());
+            Some(Update::Limit {
+                ended_turn: words.map(|words| (words, at)),
+                resets_at: limits.resets_at(),
+            })
+        }
         Fact::Process(Process::Exited { code, signal }) => Some(Update::End(ProgramEnd::Exited {
             code: *code,
             signal: *signal,

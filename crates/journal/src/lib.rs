@@ -56,5 +56,5 @@ pub use owner::{OwnerEntity, OwnerRef};
 pub use policy::{Acknowledgement, MessageAcknowledgement, Outcome, Policy, Reason, Verdict};
 pub use record::{JournalHeader, Record, RecordBody, RecordKind, Transport};
 pub use replay::{ReplayError, replay};
-pub use state::{ExecutionState, ProcessOverlay};
+pub use state::{ExecutionState, MessageState, ProcessOverlay};
 pub use store::{JournalStore, JournalWriter, ReadLimit, Recovery, StoreError, Window};

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
-use missiond_core::ExecutionId;
+use missiond_core::{AgentStepStatus, ExecutionId};
 use serde::Serialize;
 
-use crate::catalogue::{Control, Fact, MessageContent, Process, Signal};
+use crate::catalogue::{Control, Fact, MessageContent, PlanStep, Process, RateLimits, Signal};
 use crate::frame::Sequence;
 use crate::inspect::ExportError;
 use crate::observation::{Observation, Observed};
@@ -197,6 +197,23 @@ fn of_fact(fact: &Fact) -> String {
             usage.cache_read_tokens,
             usage.cache_write_tokens
         ),
+        Fact::SessionCost(cost) => format!(
+            "the conversation has cost {} {} so far",
+            cost.amount, cost.currency
+        ),
+        Fact::RateLimits(limits) => of_limits(limits),
+        Fact::Plan(plan) => {
+            let done = |step: &&PlanStep| step.status == AgentStepStatus::Done;
+            let done = plan.steps.iter().filter(done).count();
+            let running = |step: &&PlanStep| step.status == AgentStepStatus::Running;
+            let running = plan.steps.iter().find(running);
+            format!(
+                "plan of {} steps, {done} done{}",
+                plan.steps.len(),
+                quoted(running.map_or("", |step| &step.text))
+            )
+        }
+        Fact::Setting(setting) => format!("{} is {}", word(&setting.of), setting.value),
         Fact::Session(session) => format!("the conversation is {}", session.id),
         Fact::Process(Process::Started { pid }) => format!("process {pid} started"),
         Fact::Process(Process::Exited {
@@ -220,6 +237,25 @@ fn of_fact(fact: &Fact) -> String {
             let code = spaced(&word(&diagnostic.code));
             format!("diagnostic {code}{}", quoted(&diagnostic.detail))
         }
+    }
+}
+
+fn of_limits(limits: &RateLimits) -> String {
+    let windows = limits.windows.iter().map(|window| {
+        let mut said = format!("{} window", window.name);
+        if let Some(used) = window.used_percent {
+            let _ = write!(said, " {used} % used");
+        }
+        if let Some(at) = window.resets_at {
+            let _ = write!(said, ", resets at {at}");
+        }
+        said
+    });
+    let windows = windows.collect::<Vec<_>>().join("; ");
+    match &limits.reached {
+        Some(reached) if windows.is_empty() => format!("limit reached{}", quoted(reached)),
+        Some(reached) => format!("limit reached{} ({windows})", quoted(reached)),
+        None => format!("limits{}", quoted(&windows)),
     }
 }
 
@@ -307,7 +343,11 @@ fn message_text(content: &MessageContent) -> &str {
 fn sender(sender: &Sender) -> String {
     match sender {
         Sender::Execution(execution) => execution.to_string(),
-        other => word(other),
+        Sender::Slot(slot) => slot.to_string(),
+        Sender::Program(name) => format!("program {name}"),
+        Sender::Commander => "an agent of the operator".to_owned(),
+        Sender::Unknown => "an unknown process".to_owned(),
+        other @ (Sender::Operator | Sender::Daemon | Sender::System | Sender::Owner) => word(other),
     }
 }
 
@@ -349,6 +389,40 @@ mod tests {
     #[test]
     fn words_of_an_agent_stay_words_on_the_page() {
         assert_eq!(cell("a | b\n<script>`x`"), "a \\| b \\<script\\>\\`x\\`");
+    }
+
+    #[test]
+    fn limits_and_plans_are_told_in_a_line() {
+        let told = |name: &str, payload: &str| {
+            of_fact(&Fact::parse(name.parse().unwrap(), payload).unwrap())
+        };
+        let windows =
+            r#"{"name": "primary", "used_percent": 91, "resets_at": "2026-11-19T13:00:00Z"}"#;
+        assert_eq!(
+            told("rate_limits", &format!(r#"{{"windows": [{windows}]}}"#)),
+            "limits: primary window 91 % used, resets at 2026-11-19T13:00:00.000000Z"
+        );
+        assert_eq!(
+            told(
+                "rate_limits",
+                r#"{"reached": "Try later.", "ended_turn": true}"#
+            ),
+            "limit reached: Try later."
+        );
+        let steps =
+            r#"[{"text": "look", "status": "done"}, {"text": "write", "status": "running"}]"#;
+        assert_eq!(
+            told("plan", &format!(r#"{{"steps": {steps}}}"#)),
+            "plan of 2 steps, 1 done: write"
+        );
+        assert_eq!(
+            told("cost", r#"{"amount": "0.25", "currency": "USD"}"#),
+            "the conversation has cost 0.25 USD so far"
+        );
+        assert_eq!(
+            told("setting", r#"{"of": "mode", "value": "code"}"#),
+            "mode is code"
+        );
     }
 
     #[test]

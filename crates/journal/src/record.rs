@@ -3,7 +3,7 @@
 
 use missiond_core::{
     CliEngine, DeliveryStatus, ExecutionActivity, ExecutionAttention, ExecutionId,
-    ExecutionLifecycle, MessageId, ObservationId, Timestamp,
+    ExecutionLifecycle, MessageId, ObservationId, SlotId, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -250,12 +250,31 @@ pub struct Compacted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sender {
+    /// The person whose daemon it is. Journals of before the first release that tells others
+    /// apart have this word for everybody but agents.
     Operator,
+    /// The daemon by itself: the autopilot, and what tells an agent of a decision.
     Daemon,
     System,
     Owner,
     /// Another agent.
     Execution(ExecutionId),
+    /// The program of a slot in which no run is known.
+    Slot(SlotId),
+    /// A program, by the name of its token.
+    Program(Text<{ limits::LABEL }>),
+    /// A model that a person runs themselves.
+    Commander,
+    /// Nobody can say.
+    Unknown,
+}
+
+impl Sender {
+    /// Whether it is the agent of a slot, whose words are another's input and no orders.
+    #[must_use]
+    pub const fn is_agent(&self) -> bool {
+        matches!(self, Self::Execution(_) | Self::Slot(_))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -480,4 +499,47 @@ pub struct Projection {
     pub title: Text<{ limits::LABEL }>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Text<{ limits::SIGNAL_TEXT }>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn senders_of_old_journals_are_read_as_they_were_written() {
+        let execution = ExecutionId::generate();
+        let old = [
+            (json!("operator"), Sender::Operator),
+            (json!("daemon"), Sender::Daemon),
+            (json!("system"), Sender::System),
+            (json!("owner"), Sender::Owner),
+            (
+                json!({ "execution": execution }),
+                Sender::Execution(execution),
+            ),
+        ];
+        for (written, sender) in old {
+            assert_eq!(serde_json::from_value::<Sender>(written).unwrap(), sender);
+        }
+    }
+
+    #[test]
+    fn everybody_who_is_no_person_has_a_name_of_their_own() {
+        let (execution, slot) = (ExecutionId::generate(), SlotId::generate());
+        let new = [
+            Sender::Daemon,
+            Sender::Execution(execution),
+            Sender::Slot(slot),
+            Sender::Program(Text::new("ci").unwrap()),
+            Sender::Commander,
+            Sender::Unknown,
+        ];
+        for sender in new {
+            let written = serde_json::to_value(&sender).unwrap();
+            assert_ne!(written, Value::from("operator"));
+            assert_eq!(serde_json::from_value::<Sender>(written).unwrap(), sender);
+        }
+    }
 }

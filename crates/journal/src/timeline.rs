@@ -174,6 +174,7 @@ fn of_fact(fact: &Fact) -> Option<(Zone, &str, &str)> {
             (Zone::Conversation, title, &said.text)
         }
         Fact::Diagnostic(diagnostic) => (Zone::Runtime, "diagnostic", &diagnostic.detail),
+        Fact::RateLimits(limits) => (Zone::Runtime, "limit reached", limits.reached.as_deref()?),
         Fact::Process(Process::Lost { reason }) => (Zone::Runtime, "process lost", reason),
         _ => return None,
     })

@@ -162,7 +162,7 @@ impl Llm {
             provider,
             format: provider.format.name(),
             model: &model,
-            bytes: body.len(),
+            body: &body,
             max_output: request.max_output.map(u64::from),
             prompt: last_words(&request),
         };

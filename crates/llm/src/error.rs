@@ -1,5 +1,6 @@
 //! Why a model did not answer, in a sentence for whoever asked.
 
+use missiond_audit::AuditError;
 use missiond_core::ErrorCode;
 use missiond_store::StoreError;
 
@@ -51,6 +52,8 @@ pub enum LlmError {
     NoSession(String),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Audit(#[from] AuditError),
 }
 
 impl LlmError {
@@ -71,6 +74,7 @@ impl LlmError {
             },
             Self::Unreadable { .. } | Self::Cut { .. } => ErrorCode::Upstream,
             Self::Store(error) => error.code(),
+            Self::Audit(error) => error.code(),
         }
     }
 }

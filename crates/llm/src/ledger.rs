@@ -1,7 +1,12 @@
-//! The record of requests: who asked, what may be spent, what was.
+//! The record of requests: who asked, what may be spent, what was. What was sent is on the
+//! audit too, by its digest.
 
+use missiond_audit::{AuditLog, Entry as AuditEntry, digest_of};
 use missiond_config::{Config, KeptTexts};
-use missiond_core::{BoardTaskId, Clock, DaemonId, ExecutionId, Timestamp};
+use missiond_core::{
+    AuditKind, AuditWho, BoardTaskId, Clock, DaemonId, ExecutionId, Principal, PrincipalKind,
+    Timestamp, TraceId,
+};
 use missiond_store::llm::{Budget, NewRequest, Purse, RequestEnd, Spent, UsedTokens};
 use missiond_store::token_usage::begin_of_day;
 use missiond_store::{MissionDb, llm};
@@ -17,18 +22,56 @@ pub(crate) struct Ledger {
     pub(crate) db: MissionDb,
     pub(crate) daemon: DaemonId,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) audit: AuditLog,
 }
 
 /// Whose request it is.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asker {
-    /// As the principal is named in records.
-    pub principal: String,
+    pub who: AuditWho,
     /// What it is for, in a word.
     pub purpose: String,
-    pub trace_id: Option<String>,
+    pub trace_id: Option<TraceId>,
     pub execution: Option<ExecutionId>,
     pub task: Option<BoardTaskId>,
+}
+
+impl Asker {
+    /// Somebody who asks for themselves.
+    #[must_use]
+    pub fn new(who: &Principal, purpose: &str) -> Self {
+        Self {
+            who: who.into(),
+            purpose: purpose.to_owned(),
+            trace_id: None,
+            execution: None,
+            task: None,
+        }
+    }
+
+    /// An agent, by its program.
+    pub(crate) fn agent(execution: ExecutionId, task: Option<BoardTaskId>, purpose: &str) -> Self {
+        let who = AuditWho {
+            kind: PrincipalKind::Agent,
+            id: None,
+            execution: Some(execution),
+        };
+        Self {
+            who,
+            purpose: purpose.to_owned(),
+            trace_id: None,
+            execution: Some(execution),
+            task,
+        }
+    }
+
+    /// As the record of requests names them.
+    fn name(&self) -> String {
+        match self.execution {
+            Some(execution) => format!("agent {execution}"),
+            None => format!("{:?}", self.who.kind).to_lowercase(),
+        }
+    }
 }
 
 /// What is about to be sent, as far as it counts for the budget.
@@ -37,7 +80,8 @@ pub(crate) struct Planned<'a> {
     pub(crate) provider: &'a Provider,
     pub(crate) format: &'static str,
     pub(crate) model: &'a str,
-    pub(crate) bytes: usize,
+    /// The exact bytes.
+    pub(crate) body: &'a [u8],
     pub(crate) max_output: Option<u64>,
     pub(crate) prompt: Option<String>,
 }
@@ -49,6 +93,7 @@ pub(crate) struct Entry {
     price: Option<missiond_config::PriceConfig>,
     free: bool,
     keeps_texts: bool,
+    audited: AuditEntry,
 }
 
 /// What is written before a request is sent.
@@ -73,6 +118,8 @@ impl Ledger {
         asker: &Asker,
         planned: Planned<'_>,
     ) -> Result<Reservation, LlmError> {
+        // What cannot be put on record afterwards is not sent.
+        self.audit.check()?;
         let now = self.clock.now();
         let (provider, model) = (planned.provider, planned.model);
         let price = price::price_of(&config.usage, model);
@@ -80,7 +127,7 @@ impl Ledger {
         let bound = !budgets.is_empty() || config.llm.request_usd > 0.0;
         let reserved = match &price {
             _ if provider.free => 0,
-            Some(price) => price::at_most(price, planned.bytes, planned.max_output),
+            Some(price) => price::at_most(price, planned.body.len(), planned.max_output),
             None if bound => {
                 return Err(LlmError::Unpriced {
                     provider: provider.name.clone(),
@@ -101,6 +148,14 @@ impl Ledger {
         }
         let keeps_texts = config.llm.keep == KeptTexts::Masked;
         let id = format!("llm_{}", uuid::Uuid::now_v7().simple());
+        let action = format!("{} {model}", provider.name);
+        let audited = AuditEntry::by(AuditKind::Model, asker.who.clone(), &action)
+            .about(&format!("{} {id}", asker.purpose))
+            .digest(&digest_of(planned.body));
+        let audited = match asker.trace_id {
+            Some(trace) => audited.trace_id(trace),
+            None => audited,
+        };
         Ok(Reservation {
             request: NewRequest {
                 id: id.clone(),
@@ -109,8 +164,8 @@ impl Ledger {
                 format: planned.format.to_owned(),
                 model: model.to_owned(),
                 purpose: asker.purpose.clone(),
-                principal: asker.principal.clone(),
-                trace_id: asker.trace_id.clone(),
+                principal: asker.name(),
+                trace_id: asker.trace_id.map(|trace| trace.to_string()),
                 execution: asker.execution,
                 task: asker.task,
                 started_at: now,
@@ -123,6 +178,7 @@ impl Ledger {
                 price,
                 free: provider.free,
                 keeps_texts,
+                audited,
             },
         })
     }
@@ -132,7 +188,7 @@ impl Ledger {
         let Reservation {
             mut request,
             budgets,
-            ..
+            entry,
         } = reservation;
         // It may have waited for its turn.
         request.started_at = self.clock.now();
@@ -141,6 +197,10 @@ impl Ledger {
             .db
             .write(move |tx| Box::pin(async move { llm::reserve(tx, &request, &budgets).await }))
             .await?;
+        if reserved.is_err() {
+            let refused = entry.audited.outcome("refused: its budget is spent");
+            self.audit.record_soon(refused).await;
+        }
         reserved.map_err(|Spent { budget, spent }| {
             let (key, what) = match budget.purse {
                 Purse::Execution(_) => ("`llm.execution_usd`", "for this run".to_owned()),
@@ -176,6 +236,12 @@ impl Ledger {
         if !entry.keeps_texts {
             end.answer = None;
         }
+        let outcome = match &end.failure {
+            Some(why) => format!("{}: {why}", end.outcome),
+            None => end.outcome.to_owned(),
+        };
+        let audited = entry.audited.clone().outcome(&outcome);
+        self.audit.record_soon(audited).await;
         let id = entry.id.clone();
         let settled = self
             .db

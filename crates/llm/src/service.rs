@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
+use missiond_audit::{AuditLog, Entry};
 use missiond_config::{Config, ProviderFormat};
-use missiond_core::{Clock, DaemonId, ExecutionId, Timestamp};
+use missiond_core::{AuditKind, Clock, DaemonId, ExecutionId, Timestamp};
 use missiond_net::http::{
     Bytes, Connections, HttpClient, Limits as HttpLimits, Method, StatusCode,
 };
@@ -49,6 +50,7 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     pub config: watch::Receiver<Arc<Config>>,
     pub supervisor: Supervisor,
+    pub audit: AuditLog,
 }
 
 /// The models of this daemon.
@@ -98,6 +100,7 @@ impl Llm {
                 db: parts.db,
                 daemon: parts.daemon,
                 clock: Arc::clone(&parts.clock),
+                audit: parts.audit,
             },
             clock: parts.clock,
             config: parts.config,
@@ -306,16 +309,21 @@ impl Llm {
     /// Takes up what earlier daemons left.
     async fn recover(&self) -> Result<(), StoreError> {
         let (daemon, now) = (self.ledger.daemon, self.clock.now());
-        let parked = self
+        let (lost, parked) = self
             .ledger
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    llm::end_lost(tx, daemon, now).await?;
-                    llm::parked(tx, now).await
+                    let lost = llm::end_lost(tx, daemon, now).await?;
+                    Ok((lost, llm::parked(tx, now).await?))
                 })
             })
             .await?;
+        if lost > 0 {
+            let entry = Entry::of_daemon(AuditKind::Model, "models", "end requests");
+            let outcome = format!("{lost} were under way when their daemon ended");
+            self.ledger.audit.record_soon(entry.outcome(&outcome)).await;
+        }
         for one in parked {
             let parking = Parking {
                 until: one.until,

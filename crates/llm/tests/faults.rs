@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use missiond_audit::AuditLog;
 use missiond_config::Config;
-use missiond_core::{Clock, DaemonId, SystemClock};
+use missiond_core::{Clock, DaemonId, Principal, SystemClock};
 use missiond_llm::gate::Class;
 use missiond_llm::items::{Item, Message, Request, Role, Stop};
 use missiond_llm::{Answered, Ask, Asker, Llm, LlmError, ModelName, Parts};
@@ -162,7 +163,10 @@ async fn room_in(folder: tempfile::TempDir, more: &str, providers: &[(&str, &str
     let config = watch::Sender::new(Arc::new(config));
     let url = DbUrl::sqlite(folder.path().join("mission.db"));
     let daemon = DaemonId::generate();
+    let (audit, identity) = (folder.path().join("audit"), folder.path().join("identity"));
+    let (audit, _) = AuditLog::open(&audit, &identity, Arc::new(SystemClock)).unwrap();
     let llm = Arc::new(Llm::new(Parts {
+        audit,
         daemon,
         db: MissionDb::open(&url).await.unwrap(),
         clock: Arc::new(SystemClock),
@@ -193,11 +197,7 @@ fn ask_of(models: &[&str], within: Duration) -> Ask {
             .map(|name| ModelName::parse(name).unwrap())
             .collect(),
         class: Class::Person,
-        asker: Asker {
-            principal: "person".to_owned(),
-            purpose: "test".to_owned(),
-            ..Asker::default()
-        },
+        asker: Asker::new(&Principal::Person, "test"),
         within,
     }
 }

@@ -19,7 +19,7 @@ use missiond_api::operations::attention::{
 use missiond_api::operations::autopilot::AutopilotMode;
 use missiond_api::operations::policy::PolicyLayer;
 use missiond_attention::permissions::{Grant, GrantFor, KnownRule, RuleSource, path_base};
-use missiond_attention::questions::QuestionError;
+use missiond_attention::questions::{Answerer, QuestionError};
 use missiond_core::{CliEngine, ExecutionId, Question, QuestionOrigin, Text};
 use missiond_guard::permissions::{Argument, Effect, Pattern, Request, Rule, Scope};
 use missiond_guard::policy::Layer;
@@ -96,9 +96,13 @@ async fn answer(
             Some(rule.map_err(|error| of_question(&error))?)
         }
     };
+    let answerer = Answerer {
+        name: &by,
+        sender: call.sender().await,
+    };
     let answered = daemon
         .questions
-        .answer(reference, &params.answer, &by, call.trace)
+        .answer(reference, &params.answer, answerer, call.trace)
         .await
         .map_err(|error| of_question(&error))?;
     let granted = match rule {

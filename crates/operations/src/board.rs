@@ -199,6 +199,7 @@ async fn alternative(call: Call, params: BoardAlternativeParams) -> Result<TaskA
     let alternative = Alternative {
         engine: params.engine,
         model: params.model,
+        control: params.control,
     };
     let added = board.add_alternative(params.task, alternative, limits, call.trace);
     let added = added.await.map_err(|error| of_board(&error))?;

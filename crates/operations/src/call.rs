@@ -11,7 +11,10 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use missiond_api::{ApiError, CATALOGUE, Operation, OperationSpec};
 use missiond_audit::{AuditError, AuditedCall};
-use missiond_core::{ErrorCode, Event, KINDS, Principal, TraceContext, kind_spec, nearest_name};
+use missiond_core::{
+    ErrorCode, Event, KINDS, Principal, Text, TraceContext, kind_spec, nearest_name,
+};
+use missiond_executions::Sender;
 use missiond_slots::TurnedAway;
 use missiond_store::StoreError;
 use missiond_timeline::TimelineError;
@@ -70,6 +73,27 @@ pub struct Call {
 }
 
 impl Call {
+    /// Who asks, as the journals of runs name them: a program by the name of its token.
+    pub(crate) async fn sender(&self) -> Sender {
+        match self.principal {
+            Principal::Person => Sender::Operator,
+            Principal::Program { access, .. } => {
+                let name = self.daemon.http_access.name_of(access).await;
+                let name = name.ok().flatten().and_then(|name| Text::new(name).ok());
+                let id = || Text::new(access.to_string()).expect("an id is short");
+                Sender::Program(name.unwrap_or_else(id))
+            }
+            Principal::Commander => Sender::Commander,
+            Principal::Agent {
+                execution: Some(execution),
+                ..
+            } => Sender::Execution(execution),
+            Principal::Agent { slot, .. } => Sender::Slot(slot),
+            Principal::Daemon { .. } => Sender::Daemon,
+            Principal::ToolServer | Principal::Untold => Sender::Unknown,
+        }
+    }
+
     /// What somebody looks at who has been let in already.
     pub(crate) fn looking(daemon: Daemon) -> Self {
         Self {

@@ -13,14 +13,14 @@ use missiond_api::operations::compute::{
     SlotScreen, SlotSend, SlotSendParams, SlotSendResult, SlotSpawn, SlotSpawnParams, SlotSummary,
     TextLanded,
 };
-use missiond_core::{ErrorCode, PtyState, Slot, SlotId, Text};
+use missiond_core::{ErrorCode, Principal, PtyState, Slot, SlotId, Text};
 use missiond_pty::{MAX_SIZE, MIN_SIZE, Session};
 use missiond_semantic::{
     AnswerRefusal, DeliveryRefusal, Force, Landed, Reading, Screen, Size, Submit, When,
 };
 use missiond_slots::{
     Answer, CommandError, Foreground, ForegroundEvent, ForegroundReport, ForegroundVoice,
-    InputError, Message, NewSlot, OpenSlot, SlotCommand, SlotView, SlotsError, ViewerId,
+    InputError, Message, NewSlot, OpenSlot, Share, SlotCommand, SlotView, SlotsError, ViewerId,
 };
 use missiond_store::slots::{self, SlotFilter};
 use tokio::sync::oneshot;
@@ -57,6 +57,10 @@ async fn spawn(call: Call, params: SlotSpawnParams) -> Result<SlotSummary, ApiEr
     };
     let cwd = params.cwd.map(PathBuf::from);
     let new = NewSlot {
+        share: match call.principal {
+            Principal::Person => Share::Person,
+            _ => Share::Others,
+        },
         sandbox: walls::of_program(&call, cwd.as_deref())?,
         id: SlotId::generate(),
         argv: params.argv,

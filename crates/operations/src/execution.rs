@@ -13,13 +13,15 @@ use missiond_api::operations::execution::{
     ExecutionStartParams, ExecutionSummary, Happening, JournalEntry, JournalPage, MessageOutcome,
     MessageResult, OpenQuestion, Permission, RecordKind, SentMessage, Signals, Tokens,
 };
+use missiond_attention::questions::Answerer;
 use missiond_briefing::BriefingRequest;
 use missiond_core::{
     Bounded, CliEngine, ErrorCode, ExecutionActivity, ExecutionAttention, ExecutionId,
     ExecutionLifecycle, MAX_EXACT, Principal, SlotName, Text,
 };
 use missiond_executions::{
-    Accepted, Direction, ExecutionError, Identity, NewExecution, Owner, Part, Preamble, Shown,
+    Accepted, Direction, ExecutionError, Identity, NewExecution, Owner, Part, Preamble, Sender,
+    Shown,
 };
 use missiond_guard::injection::{Verdict, inspect};
 use missiond_journal::{ExecutionState, Record, Sequence, Transport, narrate};
@@ -71,6 +73,7 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
         engine: params.engine,
         args: params.args,
         prompt: params.prompt.map(Text::into_string),
+        from: call.sender().await,
         preamble,
         cwd,
         model: params.model,
@@ -249,11 +252,11 @@ async fn message(call: Call, params: ExecutionMessageParams) -> Result<MessageRe
     let executions = &call.daemon.executions;
     let files = params.files.into_iter().map(PathBuf::from).collect();
     // An agent speaks for itself, and nobody but a person for another.
-    let from = match call.principal {
-        Principal::Person => params.from,
-        other => other.execution(),
+    let from = match (call.principal, params.from) {
+        (Principal::Person, Some(agent)) => Sender::Execution(agent),
+        _ => call.sender().await,
     };
-    if from.is_some() || call.principal.slot().is_some() {
+    if from.is_agent() {
         let seen = inspect(&params.text);
         if seen.verdict() == Verdict::Held {
             return Err(ApiError::new(
@@ -274,6 +277,7 @@ async fn message(call: Call, params: ExecutionMessageParams) -> Result<MessageRe
             files,
             params.key.map(Text::into_string),
             from,
+            params.when,
         )
         .await;
     Ok(message_result(
@@ -291,7 +295,10 @@ async fn answer(call: Call, params: ExecutionAnswerParams) -> Result<MessageResu
             params.request,
             &params.text,
             params.key.map(Text::into_string),
-            call.principal.name(),
+            Answerer {
+                name: call.principal.name(),
+                sender: call.sender().await,
+            },
             call.trace,
         )
         .await;
@@ -303,7 +310,11 @@ async fn answer(call: Call, params: ExecutionAnswerParams) -> Result<MessageResu
 
 async fn interrupt(call: Call, params: ExecutionParams) -> Result<MessageResult, ApiError> {
     let id = id_of(&call, &params.execution).await?;
-    let accepted = call.daemon.executions.interrupt(id).await;
+    let accepted = call
+        .daemon
+        .executions
+        .interrupt(id, call.sender().await)
+        .await;
     Ok(message_result(
         id,
         accepted.map_err(|error| of_execution(&error))?,

@@ -203,11 +203,8 @@ async fn chat_show(
 
 fn asker(call: &Call, purpose: &str) -> Asker {
     Asker {
-        principal: format!("{:?}", call.principal.kind()).to_lowercase(),
-        purpose: purpose.to_owned(),
-        trace_id: Some(call.trace.trace_id.to_string()),
-        execution: None,
-        task: None,
+        trace_id: Some(call.trace.trace_id),
+        ..Asker::new(&call.principal, purpose)
     }
 }
 

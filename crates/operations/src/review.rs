@@ -287,7 +287,12 @@ async fn send(call: Call, params: ReviewSendParams) -> Result<ReviewSent, ApiErr
     let accepted = call
         .daemon
         .executions
-        .review(execution, review, params.key.map(Text::into_string))
+        .review(
+            execution,
+            review,
+            params.key.map(Text::into_string),
+            call.sender().await,
+        )
         .await;
     let accepted = accepted.map_err(|error| match error {
         ExecutionError::NotRunning { .. } => nobody(&params.to),

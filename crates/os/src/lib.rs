@@ -17,6 +17,7 @@ pub mod lineage;
 pub mod mark;
 pub mod processes;
 pub mod programs;
+pub mod tcp;
 
 pub use home_path::expand_home;
 pub use host::host_name;

@@ -8,6 +8,8 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
@@ -34,6 +36,9 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
 /// in it was opened before.
 const STAGE: &str = "/tmp";
 
+/// The longest file that is copied.
+const LARGEST_COPY: u64 = 64 << 20;
+
 /// The new root, not yet in its place.
 #[derive(Debug)]
 pub(crate) struct Stage<'a> {
@@ -55,7 +60,7 @@ pub(crate) fn build(wall: &Wall, terminal: Option<&Path>) -> Result<PathBuf, Fai
     // Before the stage covers what is in its place.
     let mut sources = Vec::new();
     for entry in &wall.view {
-        if matches!(entry.kind, Kind::Read | Kind::Write) {
+        if entry.kind.is_of_machine() {
             sources.push((entry, open_source(&entry.path)?));
         }
     }
@@ -71,11 +76,8 @@ pub(crate) fn build(wall: &Wall, terminal: Option<&Path>) -> Result<PathBuf, Fai
     };
     let mut sources = sources.into_iter();
     for entry in &wall.view {
-        let source = match entry.kind {
-            Kind::Read | Kind::Write => sources.next().map(|(_, source)| source),
-            _ => None,
-        };
-        stage.put(entry, source)?;
+        let source = entry.kind.is_of_machine().then(|| sources.next()).flatten();
+        stage.put(entry, source.map(|(_, source)| source))?;
     }
     stage.devices(devices)?;
     for door in &wall.doors {
@@ -109,7 +111,12 @@ impl Stage<'_> {
                 let target = self.place(path, is)?;
                 bind(&source, &target, path)
             }
+            (Kind::Copy, Some(source)) => {
+                let target = self.place(path, Is::File)?;
+                copy(&source, &target).map_err(|error| cannot("copied", path, error))
+            }
             (Kind::Private, _) => {
+                self.pin_above(path)?;
                 self.place(path, Is::Folder)?;
                 let mode = if is_shared(path) { 0o1777 } else { 0o700 };
                 mount_memory(&staged(path), self.wall.limits.private_mb, mode)
@@ -145,7 +152,9 @@ impl Stage<'_> {
                     Err(error) => Err(cannot("linked", path, error)),
                 }
             }
-            (Kind::Read | Kind::Write, None) => Err(cannot("found", path, Errno::ENOENT)),
+            (Kind::Read | Kind::Write | Kind::Copy, None) => {
+                Err(cannot("found", path, Errno::ENOENT))
+            }
         }
     }
 
@@ -288,7 +297,7 @@ impl Stage<'_> {
         let mut wanted = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
         match self.wall.covering(&path).map(|entry| &entry.kind) {
             Some(Kind::Read | Kind::Hidden) => wanted |= MsFlags::MS_RDONLY,
-            Some(Kind::Write | Kind::Private | Kind::Link(_)) | None => {}
+            Some(Kind::Write | Kind::Private | Kind::Copy | Kind::Link(_)) | None => {}
         }
         // What hides a file is a device, which `nodev` would make unreadable.
         if self
@@ -352,6 +361,21 @@ fn bind(source: &OwnedFd, target: &OwnedFd, path: &Path) -> Result<(), Failure> 
         none,
     )
     .map_err(|error| cannot("bound", path, error))
+}
+
+/// What one file holds, into another in memory.
+fn copy(source: &OwnedFd, target: &OwnedFd) -> Result<(), Errno> {
+    let errno = |error: std::io::Error| Errno::from_raw(error.raw_os_error().unwrap_or(0));
+    let from = File::open(proc_path(source)).map_err(errno)?;
+    let mut into = File::options()
+        .write(true)
+        .open(proc_path(target))
+        .map_err(errno)?;
+    let copied = std::io::copy(&mut from.take(LARGEST_COPY + 1), &mut into).map_err(errno)?;
+    if copied > LARGEST_COPY {
+        return Err(Errno::EFBIG);
+    }
+    Ok(())
 }
 
 fn mount_memory(target: &Path, size_mb: u64, mode: u32) -> Result<(), Failure> {

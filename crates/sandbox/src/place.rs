@@ -67,6 +67,15 @@ pub struct Place {
     pub readable: Vec<PathBuf>,
     /// What it may change beside.
     pub writable: Vec<PathBuf>,
+    /// Folders that hold nothing inside but what of them is named here.
+    #[serde(default)]
+    pub private: Vec<PathBuf>,
+    /// Files it has a copy of: what it changes in them is gone afterwards.
+    #[serde(default)]
+    pub copied: Vec<PathBuf>,
+    /// Programs it starts, of which all that is theirs is seen.
+    #[serde(default)]
+    pub programs: Vec<PathBuf>,
     /// What it must never see, wherever it lies: this program's own folders.
     pub hidden: Vec<PathBuf>,
     pub network: Network,
@@ -96,6 +105,9 @@ impl Place {
             folder: None,
             readable: Vec::new(),
             writable: Vec::new(),
+            private: Vec::new(),
+            copied: Vec::new(),
+            programs: Vec::new(),
             hidden: Vec::new(),
             network: Network::Host,
             doors: Vec::new(),
@@ -173,12 +185,30 @@ impl Place {
                 view.show_unseen(&part);
             }
         }
-        show_program(program, &mut view, &is_above_home);
+        for program in self.programs.iter().map(PathBuf::as_path).chain([program]) {
+            show_program(program, &mut view, &is_above_home);
+        }
+        for path in &self.private {
+            // Work in it is work, and what is written there is to be found again.
+            if path
+                .canonicalize()
+                .ok()
+                .is_some_and(|found| Some(found) != folder)
+            {
+                view.show(path, Kind::Private);
+            }
+        }
         for path in &self.writable {
             view.show(path, Kind::Write);
         }
         for path in &self.readable {
             view.show(path, Kind::Read);
+        }
+        for path in self.copied.iter().filter(|path| path.is_file()) {
+            // One that is seen already is changed where it is.
+            if path.canonicalize().is_ok_and(|found| !view.shows(&found)) {
+                view.show(path, Kind::Copy);
+            }
         }
         for entry in folder.iter().flat_map(|folder| git::entries(folder)) {
             view.set(&entry.path, entry.kind);
@@ -211,7 +241,19 @@ impl Place {
     }
 }
 
-/// The file and, of a program in files of its own, those beside it.
+/// The file that makes a folder a virtual environment of Python.
+const PYTHON_ENVIRONMENT: &str = "pyvenv.cfg";
+
+/// Where the interpreter of a virtual environment is installed, with its library.
+fn python_of(environment: &str) -> Option<PathBuf> {
+    let mut pairs = environment.lines().filter_map(|line| line.split_once('='));
+    let (_, programs) = pairs.find(|(key, _)| key.trim() == "home")?;
+    let installed = Path::new(programs.trim()).parent()?;
+    Some(installed.to_owned())
+}
+
+/// The file and, of a program in files of its own, those beside it: its package, its virtual
+/// environment, or its folder.
 fn show_program(program: &Path, view: &mut View, is_above_home: &dyn Fn(&Path) -> bool) {
     let Ok(found) = program.canonicalize() else {
         return;
@@ -220,12 +262,24 @@ fn show_program(program: &Path, view: &mut View, is_above_home: &dyn Fn(&Path) -
     if view.shows(&found) {
         return;
     }
+    let may_be_seen = |folder: &&Path| !is_above_home(folder) && folder.parent().is_some();
+    let environment = found.parent().and_then(Path::parent);
+    if let Some(environment) = environment.filter(may_be_seen)
+        && let Ok(about) = std::fs::read_to_string(environment.join(PYTHON_ENVIRONMENT))
+    {
+        view.show(environment, Kind::Read);
+        let python = python_of(&about).filter(|python| may_be_seen(&python.as_path()));
+        if let Some(python) = python {
+            view.show_unseen(&python);
+        }
+        return;
+    }
     let package = found
         .ancestors()
         .skip(1)
         .filter(|one| one.ends_with("node_modules"));
     let beside = package.last().or(found.parent());
-    match beside.filter(|folder| !is_above_home(folder) && folder.parent().is_some()) {
+    match beside.filter(may_be_seen) {
         Some(folder) => view.show(folder, Kind::Read),
         None => view.show(&found, Kind::Read),
     }
@@ -351,6 +405,38 @@ fn first_link(path: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_of_a_virtual_environment_is_seen_with_it_and_with_its_python() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        for made in [
+            "tools/aider/bin",
+            "python/3.11/bin",
+            "python/3.11/lib",
+            "work",
+        ] {
+            std::fs::create_dir_all(home.join(made)).unwrap();
+        }
+        let program = home.join("tools/aider/bin/aider");
+        std::fs::write(&program, "#!/bin/sh\n").unwrap();
+        let python = home.join("python/3.11");
+        let about = format!("home = {}/bin\nversion = 3.11.7\n", python.display());
+        std::fs::write(home.join("tools/aider/pyvenv.cfg"), about).unwrap();
+        let variables = BTreeMap::from([("HOME".to_owned(), home.display().to_string())]);
+        let place = Place::new(Profile::Guarded, &home.join("work"));
+        let wall = place.wall(&program, &variables).unwrap().unwrap();
+        assert!(wall.shows(&home.join("tools/aider/lib")));
+        assert!(wall.shows(&python.join("lib")));
+        assert!(!wall.shows(&home.join("tools/other")));
+        // An environment of the whole home is none.
+        std::fs::create_dir(home.join("bin")).unwrap();
+        let program = home.join("bin/x");
+        std::fs::write(&program, "").unwrap();
+        std::fs::write(home.join("pyvenv.cfg"), "home = /\n").unwrap();
+        let wall = place.wall(&program, &variables).unwrap().unwrap();
+        assert!(wall.shows(&program) && !wall.shows(&home.join("tools")));
+    }
 
     #[test]
     fn a_home_is_hidden_but_for_toolchains_and_the_work() {

@@ -50,8 +50,18 @@ pub enum Kind {
     Private,
     /// A folder of the machine that is empty inside, or a file that holds nothing.
     Hidden,
+    /// A file with what the machine's holds now; what is changed in it is gone afterwards.
+    Copy,
     /// A link to another path inside.
     Link(PathBuf),
+}
+
+impl Kind {
+    /// Whether something of the machine's is seen.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn is_of_machine(&self) -> bool {
+        matches!(self, Self::Read | Self::Write | Self::Copy)
+    }
 }
 
 impl Entry {

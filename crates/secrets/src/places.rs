@@ -453,15 +453,18 @@ fn echoed(view: &View<'_>, end: usize, reached: &mut usize) -> Option<Spot> {
     (password.len() >= 6 && !is_placeholder(password)).then(|| spot(Other::CommandLine, secret, to))
 }
 
-/// `host:5432:database:user:password`, one to a line.
+/// `host:5432:database:user:password`, one to a line or as a word among others.
 fn pgpass(view: &View<'_>, start: usize, end: usize, reached: &mut usize) -> Option<Spot> {
     *reached = end;
-    let host = view.line_before(start);
-    if host.is_empty()
-        || !host
-            .iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'*' | b'_'))
-    {
+    let line = view.line_before(start);
+    let of_host =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'*' | b'_');
+    let host = line.iter().rev().take_while(|byte| of_host(byte)).count();
+    let before = line[..line.len() - host].last();
+    let begins = before.is_none_or(|byte| {
+        byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'(' | b'[' | b'=')
+    });
+    if host == 0 || !begins {
         return None;
     }
     let field = |byte: u8| byte.is_ascii_graphic() && byte != b':';
@@ -474,9 +477,14 @@ fn pgpass(view: &View<'_>, start: usize, end: usize, reached: &mut usize) -> Opt
     if view.at(user) != Some(b':') {
         return None;
     }
-    let to = view.run(user + 1, 256, |byte| byte.is_ascii_graphic());
+    // Alone on its line it may have quotes in it; among other words they close it.
+    let is_alone = before.is_none();
+    let to = view.run(user + 1, 256, |byte| {
+        byte.is_ascii_graphic() && (is_alone || !matches!(byte, b'"' | b'\'' | b'`'))
+    });
     let password = &view.text[user + 1..to];
-    let digits = |byte: &u8| byte.is_ascii_digit() || *byte == b':';
+    // Versions and times have numbers there.
+    let digits = |byte: &u8| byte.is_ascii_digit() || *byte == b':' || (!is_alone && *byte == b'.');
     let fits = password.len() >= 4 && !is_placeholder(password) && !password.iter().all(digits);
     fits.then(|| spot(Other::Password, user + 1, to))
 }

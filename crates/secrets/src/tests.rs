@@ -70,6 +70,18 @@ fn no_counterexample_is_found() {
 }
 
 #[test]
+fn what_has_colons_like_a_password_file_is_none() {
+    let detector = detector();
+    for text in [
+        "it takes org.example:*:jar:sources:1.20.3 and cpe:2.3:a:b:c:1.0:*:*:*:*:*:*:*",
+        "ports 127.0.0.1:5432:5432 and 127.0.0.1:5433:5432:tcp",
+        "it allows arn:aws:logs:eu-west-1:*:log-group:/aws/lambda:stream",
+    ] {
+        assert_eq!(detector.scan(text.as_bytes()), Vec::new(), "{text}");
+    }
+}
+
+#[test]
 fn secrets_are_masked_and_the_rest_is_kept() {
     let cases = [
         (
@@ -119,6 +131,14 @@ fn secrets_are_masked_and_the_rest_is_kept() {
         (
             "db.example.net:5432:app:me:k3Xq9Lw2",
             "db.example.net:5432:app:me:[masked]",
+        ),
+        (
+            "put db.example.net:5432:app:me:k3Xq9Lw2 into it",
+            "put db.example.net:5432:app:me:[masked] into it",
+        ),
+        (
+            "{\"line\":\"*:5432:app:me:k3Xq9Lw2\"}",
+            "{\"line\":\"*:5432:app:me:[masked]\"}",
         ),
         (
             "passphrase=\"correct horse battery\"",

@@ -5,4 +5,6 @@ pub mod commander;
 pub mod http;
 pub mod ipc;
 pub mod otlp;
+mod principals;
 mod rate;
+mod share;

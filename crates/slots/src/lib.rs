@@ -93,6 +93,11 @@ pub enum SlotsError {
     Invalid(String),
     #[error("a slot named {0} is already open: choose another name, or leave it out")]
     NameTaken(String),
+    #[error(
+        "{0} slots are open, and the others of `max_slots` are kept for the person: `mission slot \
+         kill` ends one"
+    )]
+    Kept(usize),
     #[error("{0} slots are open, and more may not be (`max_slots`): `mission slot kill` ends one")]
     TooMany(usize),
     #[error(transparent)]
@@ -112,7 +117,7 @@ impl SlotsError {
                 ErrorCode::InvalidParams
             }
             Self::NameTaken(_) => ErrorCode::Conflict,
-            Self::TooMany(_) => ErrorCode::Busy,
+            Self::TooMany(_) | Self::Kept(_) => ErrorCode::Busy,
             Self::Launch(_) => ErrorCode::Internal,
             Self::Store(error) => error.code(),
             Self::Timeline(error) => error.code(),
@@ -123,6 +128,8 @@ impl SlotsError {
 /// What a slot is to run.
 #[derive(Debug)]
 pub struct NewSlot {
+    /// Who wants it.
+    pub share: Share,
     /// Chosen by whoever must know it before the program runs.
     pub id: SlotId,
     pub argv: Vec<String>,
@@ -136,6 +143,25 @@ pub struct NewSlot {
     pub control: Option<ControlSetup>,
     /// Behind which wall the program runs; none for no wall.
     pub sandbox: Option<Place>,
+}
+
+/// From which share a slot is taken: a quarter of them, and at least one, is kept for the
+/// person, so that neither agents nor the autopilot can have them all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Share {
+    Person,
+    Others,
+}
+
+impl Share {
+    /// How many may be open when one more is wanted.
+    fn of(self, limit: usize) -> usize {
+        let kept = (limit / 4).max(1).min(limit.saturating_sub(1));
+        match self {
+            Self::Person => limit,
+            Self::Others => limit - kept,
+        }
+    }
 }
 
 /// What the tasks of the slots share.
@@ -320,8 +346,9 @@ impl Slots {
     pub async fn spawn(&self, new: NewSlot, trace: TraceContext) -> Result<OpenSlot, SlotsError> {
         let context = &self.context;
         context.reload_manifests(trace).await;
+        let share = new.share;
         let spec = context.launch_spec(new)?;
-        let _starting = Starting::one_more(context, spec.slot)?;
+        let _starting = Starting::one_more(context, spec.slot, share)?;
         let name = spec.name.clone();
         let taken = context
             .db
@@ -713,12 +740,15 @@ struct Starting<'c> {
 }
 
 impl<'c> Starting<'c> {
-    fn one_more(context: &'c Context, slot: SlotId) -> Result<Self, SlotsError> {
+    fn one_more(context: &'c Context, slot: SlotId, share: Share) -> Result<Self, SlotsError> {
         let limit = context.config.borrow().max_slots as usize;
         let mut starting = context.starting.lock();
         let open = context.open().len() + starting.len();
         if open >= limit {
             return Err(SlotsError::TooMany(open));
+        }
+        if open >= share.of(limit) {
+            return Err(SlotsError::Kept(open));
         }
         starting.insert(slot);
         drop(starting);

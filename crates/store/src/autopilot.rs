@@ -38,7 +38,7 @@ pub async fn set_mode(
 ) -> Result<bool, StoreError> {
     let sql = "UPDATE autopilot SET mode = $1, reason = $2, changed_by = $3, changed_at = $4 \
          WHERE id = 1 AND (mode <> $1 OR reason <> $2)";
-    let params = [mode.into(), reason.into(), by.into(), now.into()];
+    let params = [mode.into(), Value::masked(reason), by.into(), now.into()];
     Ok(tx.execute(sql, &params).await? == 1)
 }
 
@@ -72,7 +72,7 @@ pub async fn park(
         Value::written(task),
         engine.name().into(),
         until.into(),
-        reason.into(),
+        Value::masked(reason),
         now.into(),
     ];
     tx.execute(sql, &params).await.map(drop)

@@ -4,7 +4,7 @@
 
 use missiond_core::Timestamp;
 
-use crate::{Row, StoreError, Tx};
+use crate::{Row, StoreError, Tx, Value};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BeaconRow {
@@ -45,7 +45,7 @@ pub async fn set(tx: &mut Tx<'_>, family: i64, beacon: &BeaconRow) -> Result<(),
     let params = [
         family.into(),
         (&beacon.name).into(),
-        (&beacon.note).into(),
+        Value::masked(&beacon.note),
         beacon.repository.into(),
         beacon.created_at.into(),
     ];

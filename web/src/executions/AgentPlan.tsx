@@ -1,9 +1,10 @@
-// What an agent that is driven by its protocol means to do, step by step, and the
-// agents that work for it.
+// What an agent that is driven by its protocol means to do, step by step, the agents that
+// work for it, and how its account stands.
 
 import { useOperation } from "../daemon/queries";
-import type { AgentStep, AgentStepStatus, SubAgent } from "../generated/operations";
+import type { AgentLimit, AgentStep, AgentStepStatus, AgentTold, SubAgent } from "../generated/operations";
 import { Mark, type Tone } from "../parts/marks";
+import { Ago, duration } from "../parts/time";
 import "./plan.css";
 
 /** No event tells that only the plan has changed. */
@@ -22,6 +23,7 @@ export function AgentPlan({ execution }: { execution: string }) {
     <>
       <Steps steps={agent?.plan ?? []} />
       <SubAgents agents={agent?.sub_agents ?? []} />
+      {agent ? <Account agent={agent} /> : null}
     </>
   );
 }
@@ -68,4 +70,48 @@ function SubAgents({ agents }: { agents: SubAgent[] }) {
       </ul>
     </section>
   );
+}
+
+/** What is nearly used up is seen at a glance. */
+const NEARLY_USED_UP = 90;
+
+function Account({ agent }: { agent: AgentTold }) {
+  const { cost, limit_reached: reached, limits = [] } = agent;
+  if (!cost && !reached && limits.length === 0) return null;
+  return (
+    <section className="section">
+      <h2>
+        Limits and cost {cost ? <span className="quiet">{cost} so far</span> : null}
+      </h2>
+      {reached ? (
+        <p className="trouble" role="alert">
+          {reached}
+        </p>
+      ) : null}
+      {limits.length > 0 ? (
+        <ul className="agent-plan" aria-label="The agent's limits" tabIndex={0}>
+          {limits.map((limit, index) => (
+            <li key={index}>
+              <Used limit={limit} />
+              <span className="agent-step">
+                {limit.name} <span className="quiet">{limit.minutes ? `of ${duration(limit.minutes * 60_000)}` : ""}</span>{" "}
+                {limit.resets_at ? (
+                  <span className="quiet">
+                    resets <Ago at={limit.resets_at} />
+                  </span>
+                ) : null}
+              </span>
+            </li>
+          ))}
+        </ul>
+      ) : null}
+    </section>
+  );
+}
+
+function Used({ limit }: { limit: AgentLimit }) {
+  const used = limit.used_percent;
+  if (used == null) return <Mark tone="rest" word="unknown" />;
+  const tone = used >= 100 ? "bad" : used >= NEARLY_USED_UP ? "wait" : "good";
+  return <Mark tone={tone} word={`${used} %`} />;
 }

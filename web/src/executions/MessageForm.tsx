@@ -1,7 +1,10 @@
-// A message to a running agent, typed for it when it waits for one.
+// A message to a running agent, given to it when it waits for one, or while it works where
+// it takes one then.
 
 import { type FormEvent, useEffect, useRef, useState } from "react";
 
+import { useOperation } from "../daemon/queries";
+import type { ExecutionDetails } from "../generated/operations";
 import { messageAgent } from "./runCommands";
 
 interface Props {
@@ -19,16 +22,19 @@ export function MessageForm({ execution, rows = 3, close }: Props) {
     if (opened) field.current?.focus();
   }, [opened]);
   const [sending, setSending] = useState(false);
+  const [now, setNow] = useState(false);
+  const whileWorking = takenAtWork(useOperation("execution_show", { execution }).data);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const message = text.trim();
     if (!message || sending) return;
     setSending(true);
-    const sent = await messageAgent(execution, message);
+    const sent = await messageAgent(execution, message, now && whileWorking ? "now" : "idle");
     setSending(false);
     // What was typed meanwhile is the next one.
     if (!sent || field.current?.value.trim() !== message) return;
     setText("");
+    setNow(false);
     close?.();
   };
   return (
@@ -50,6 +56,12 @@ export function MessageForm({ execution, rows = 3, close }: Props) {
         <button type="submit" className="button primary" disabled={sending || !text.trim()}>
           Send
         </button>
+        {whileWorking ? (
+          <label className="tick" title={whileWorking}>
+            <input type="checkbox" checked={now} onChange={(event) => setNow(event.target.checked)} />
+            While it works
+          </label>
+        ) : null}
         {close ? (
           <button type="button" className="button plain" onClick={close}>
             Cancel
@@ -58,4 +70,18 @@ export function MessageForm({ execution, rows = 3, close }: Props) {
       </span>
     </form>
   );
+}
+
+/** What becomes of a message that does not wait for the end of the turn; nothing where it has to. */
+function takenAtWork(run: ExecutionDetails | undefined): string | undefined {
+  if (!run || run.ended_at) return undefined;
+  if (run.control?.by === "terminal") return "It is typed at once: most programs queue it.";
+  switch (run.agent?.while_working) {
+    case "steers":
+      return "The agent hears it in the running turn.";
+    case "queues":
+      return "The agent takes it at once and keeps it for its next turn.";
+    default:
+      return undefined;
+  }
 }

@@ -1,6 +1,7 @@
 // What can be done with an agent while it runs.
 
 import { go } from "../app/address";
+import type { SendWhen } from "../generated/operations";
 import { type Command, perform } from "../parts/command";
 import { say } from "../parts/toasts";
 
@@ -34,8 +35,10 @@ export function runCommands(run: LiveRun): Command[] {
   return commands.map((command) => ({ ...command, ...(run.about ? { about: run.about } : {}) }));
 }
 
-export const messageAgent = (execution: string, text: string): Promise<boolean> =>
-  perform("execution_message", { execution, text }, () => say("Sent: the agent gets it as soon as it waits for a message."));
+export const messageAgent = (execution: string, text: string, when: SendWhen = "idle"): Promise<boolean> =>
+  perform("execution_message", { execution, text, when }, () =>
+    say(when === "now" ? "Sent: the agent gets it while it works." : "Sent: the agent gets it as soon as it waits for a message."),
+  );
 
 export const interruptRun = ({ execution, name }: LiveRun): Command => ({
   label: "Interrupt",

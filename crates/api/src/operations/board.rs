@@ -3,8 +3,8 @@
 
 use missiond_core::{
     Alternatives, Attempt, BoardTask, BoardTaskId, BoardTaskStatus, BoundedOr, CheckVerdict,
-    CliEngine, EngineeringPhase, Evidence, Limit, Note, NoteText, Parts, Priority, PullRequest,
-    TaskDraft, TaskNumber, TaskRef, Text, Timestamp, Wait,
+    CliEngine, Controller, EngineeringPhase, Evidence, Limit, Note, NoteText, Parts, Priority,
+    PullRequest, TaskDraft, TaskNumber, TaskRef, Text, Timestamp, Wait,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,6 +103,9 @@ pub struct BoardAlternativeParams {
     /// The model, in the words of the engine; its usual one when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// What drives it; as for every run of the engine when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Controller>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

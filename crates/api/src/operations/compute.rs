@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::operations;
 
+pub use missiond_core::SendWhen;
+
 operations! {
     Compute;
 
@@ -270,16 +272,6 @@ pub struct SlotSendParams {
     /// Type whatever is on the screen, even a dialog or somebody's draft.
     #[serde(default)]
     pub force: bool,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SendWhen {
-    /// Wait until it is idle.
-    #[default]
-    Idle,
-    /// Type; most programs queue the text.
-    Now,
 }
 
 /// What became of a text.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use missiond_core::{
     AbsolutePath, AgentTold, Bounded, CliEngine, Controller, Cost, DeliveryStatus,
     ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle, Limit, MAX_EXACT,
-    MessageId, ObservationId, PtyState, SlotId, SlotName, TaskNumber, Text, Timestamp,
+    MessageId, ObservationId, PtyState, SendWhen, SlotId, SlotName, TaskNumber, Text, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -357,6 +357,9 @@ pub struct ExecutionMessageParams {
     /// Files to show with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<AbsolutePath>,
+    /// What to do while the agent works; where it takes nothing then, the message waits.
+    #[serde(default, skip_serializing_if = "SendWhen::is_idle")]
+    pub when: SendWhen,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

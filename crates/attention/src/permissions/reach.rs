@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use missiond_core::{PermissionAsked, Question, TraceContext};
+use missiond_core::{PermissionAsked, Question, SendWhen, TraceContext};
+use missiond_executions::Sender;
 use missiond_guard::permissions::{
     Effect, PathPattern, Pattern, Request, Rule, Verdict, decide, exact_text,
 };
@@ -150,7 +151,14 @@ impl Permissions {
             let key = Some(format!("reach/{}", question.id));
             let told = self
                 .executions
-                .message(execution, text, Vec::new(), key, None)
+                .message(
+                    execution,
+                    text,
+                    Vec::new(),
+                    key,
+                    Sender::Daemon,
+                    SendWhen::Idle,
+                )
                 .await;
             if let Err(error) = told {
                 tracing::warn!(%execution, %error, "agent not told that it may try again");

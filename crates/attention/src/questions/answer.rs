@@ -6,7 +6,7 @@ use missiond_core::{
     AnswerText, Controller, ExecutionId, ObservationId, Question, QuestionOrigin, QuestionRef,
     QuestionStatus, SlotId, TraceContext,
 };
-use missiond_executions::Accepted;
+use missiond_executions::{Accepted, Sender};
 use missiond_semantic::AnswerOutcome;
 use missiond_slots::{Answer, InputError};
 use missiond_store::StoreError;
@@ -17,6 +17,15 @@ use super::{QuestionError, Questions, identity};
 /// A dialog that was just seen is there; one that is drawn anew takes a moment.
 const DIALOG_WAIT: Duration = Duration::from_secs(2);
 
+/// Who answers.
+#[derive(Debug, Clone)]
+pub struct Answerer<'a> {
+    /// As the question remembers them.
+    pub name: &'a str,
+    /// As the journal of the agent has them.
+    pub sender: Sender,
+}
+
 impl Questions {
     /// Answers a question. For one with options, `text` is an option: its
     /// number, its words or how they begin.
@@ -24,7 +33,7 @@ impl Questions {
         &self,
         reference: QuestionRef,
         text: &AnswerText,
-        by: &str,
+        by: Answerer<'_>,
         trace: TraceContext,
     ) -> Result<Question, QuestionError> {
         if text.trim().is_empty() {
@@ -54,7 +63,7 @@ impl Questions {
                 if let Some(digest) = digest {
                     self.announced.answered(*slot, digest);
                 }
-                self.answered(&question, option, by, trace).await
+                self.answered(&question, option, by.name, trace).await
             }
             QuestionOrigin::NeedsInput {
                 execution, request, ..
@@ -66,7 +75,7 @@ impl Questions {
             }
             QuestionOrigin::Task { .. } | QuestionOrigin::Tool { .. } => {
                 let answer = chosen(&question, text)?;
-                let answered = self.answered(&question, answer, by, trace).await?;
+                let answered = self.answered(&question, answer, by.name, trace).await?;
                 self.settle_drift(&answered).await?;
                 Ok(answered)
             }
@@ -81,7 +90,7 @@ impl Questions {
         request: Option<ObservationId>,
         text: &str,
         key: Option<String>,
-        by: &str,
+        by: Answerer<'_>,
         trace: TraceContext,
     ) -> Result<Accepted, QuestionError> {
         let request = match request {
@@ -95,14 +104,17 @@ impl Questions {
         let key = key.or_else(|| request.map(|request| format!("answer/{request}")));
         let accepted = self
             .executions
-            .answer(execution, request, text, key)
+            .answer(execution, request, text, key, by.sender)
             .await?;
         let open = questions::QuestionFilter::OpenOfExecution(execution);
         for question in self.list(open).await? {
             let is_it = matches!(question.origin,
                 QuestionOrigin::NeedsInput { request: asked, .. } if Some(asked) == request);
             if is_it {
-                match self.answered(&question, text.to_owned(), by, trace).await {
+                match self
+                    .answered(&question, text.to_owned(), by.name, trace)
+                    .await
+                {
                     // Somebody answered the same at the same time.
                     Ok(_) | Err(QuestionError::Store(StoreError::Conflict { .. })) => {}
                     Err(error) => return Err(error),

@@ -30,6 +30,7 @@ use missiond_timeline::Timeline;
 use tokio::sync::watch;
 
 use crate::announced::Announced;
+pub use answer::Answerer;
 pub use dialog::{Wording, identity, wording};
 pub use error::QuestionError;
 pub use missiond_store::questions::NewQuestion;

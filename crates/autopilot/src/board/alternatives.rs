@@ -36,6 +36,8 @@ pub(super) fn drafts(
     let first = Alternative {
         engine: task.engine.as_ref().unwrap_or(usual_engine).clone(),
         model: task.model.clone(),
+        // By a text none is named, so that it distinguishes none.
+        control: None,
     };
     let mut named = HashSet::from([&first]);
     if let Some(twice) = alternatives.iter().find(|one| !named.insert(*one)) {

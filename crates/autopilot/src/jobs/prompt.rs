@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use missiond_briefing::BriefingRequest;
-use missiond_core::{EngineeringPhase, Outcome};
+use missiond_core::{EngineeringPhase, Outcome, SendWhen};
+use missiond_executions::Sender;
 use missiond_store::{autopilot, board};
 
 use super::work::{JobError, Work, act};
@@ -114,7 +115,14 @@ async fn send_message(work: &Work, text: String, key: String) -> Result<(), JobE
     settle::settle_place(work).await?;
     work.shared
         .executions
-        .message(execution, text, Vec::new(), Some(key), None)
+        .message(
+            execution,
+            text,
+            Vec::new(),
+            Some(key),
+            Sender::Daemon,
+            SendWhen::Idle,
+        )
         .await?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use missiond_adapters::PermissionMode;
 use missiond_core::{CliEngine, DeliveryStatus, ExecutionId, Permission, SlotId, SlotName};
-use missiond_executions::{ExecutionError, Identity, NewExecution, Owner};
+use missiond_executions::{ExecutionError, Identity, NewExecution, Owner, Sender};
 use missiond_journal::state::MessageState;
 use missiond_slots::{DEFAULT_SIZE, SlotsError};
 use missiond_store::slot_sessions::{self, SlotSession};
@@ -88,6 +88,7 @@ async fn start_in(
         engine,
         args: work.task.args.clone(),
         prompt: None,
+        from: Sender::Daemon,
         preamble: None,
         cwd,
         model: work.task.model.clone(),

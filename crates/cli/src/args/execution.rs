@@ -133,10 +133,11 @@ pub(crate) enum ExecutionCommand {
         /// Its id, or the name of its slot.
         execution: String,
     },
-    /// Queue a text for an agent; it is typed when the agent waits for one.
+    /// Queue a text for an agent; it is given it when it waits for one.
     #[command(after_help = "\
 Examples:
   mission execution message fix \"now run the tests\"
+  mission execution message fix --now \"leave the docs alone\"     while it works
   mission execution message fix \"what is wrong here?\" --file screenshot.png
   mission execution message fix --key nightly-1 - < prompt.txt")]
     Message {
@@ -147,6 +148,10 @@ Examples:
         /// A name for the message: sent again with the same one, it is not typed again.
         #[arg(long)]
         key: Option<Text<200>>,
+        /// Do not wait for the end of the turn where the agent takes words while it works:
+        /// some hear it at once, most queue it.
+        #[arg(long)]
+        now: bool,
         /// A picture or another file to show with it; may be given more than once.
         #[arg(long = "file", value_name = "FILE")]
         files: Vec<PathBuf>,

@@ -110,7 +110,8 @@ standard input.")]
     #[command(after_help = "\
 Examples:
   mission task alternative T-1 --engine codex
-  mission task alternative T-1 --engine claude --model haiku")]
+  mission task alternative T-1 --engine claude --model haiku
+  mission task alternative T-1 --engine claude --control terminal")]
     Alternative {
         /// Its number, like T-1, or its id.
         task: TaskRef,
@@ -120,6 +121,9 @@ Examples:
         /// The model, in the words of the CLI.
         #[arg(long)]
         model: Option<String>,
+        /// By what it is driven: structured or terminal.
+        #[arg(long)]
+        control: Option<Controller>,
     },
     /// Write a note on a task.
     #[command(after_help = "Example:\n  mission task note T-1 \"the lexer lives in src/lex\"")]

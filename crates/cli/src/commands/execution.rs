@@ -11,8 +11,8 @@ use missiond_api::operations::execution::{
 };
 use missiond_api::{Client, EXECUTION_VARIABLE};
 use missiond_core::{
-    AbsolutePath, AgentStepStatus, AgentTold, Clock, ExecutionAttention, ExecutionId, Limit,
-    SystemClock, Text, Timestamp, one_line,
+    AbsolutePath, AgentLimit, AgentStepStatus, AgentTold, Clock, ExecutionAttention, ExecutionId,
+    Limit, SendWhen, SystemClock, Text, Timestamp, one_line,
 };
 
 use super::engine::way;
@@ -21,7 +21,7 @@ use crate::args::ExecutionCommand;
 use crate::connect::Reach;
 use crate::failure::{Failure, parameter};
 use crate::output::Output;
-use crate::term::{Style, counted, duration, moment_with_seconds, printable};
+use crate::term::{Style, counted, duration, moment, moment_with_seconds, printable};
 
 /// What happened last is shown with so many lines.
 const SHOWN: usize = 15;
@@ -44,6 +44,7 @@ pub(super) fn run(
             execution,
             text,
             key,
+            now,
             files,
         } => {
             let text = parameter("the text", Text::new(text_or_stdin(text)?))?;
@@ -56,6 +57,7 @@ pub(super) fn run(
                     .iter()
                     .map(|file| absolute(file))
                     .collect::<Result<_, _>>()?,
+                when: if now { SendWhen::Now } else { SendWhen::Idle },
             };
             let result = client.call::<ExecutionMessage>(&params)?;
             output.result(&result, accepted);
@@ -245,6 +247,15 @@ fn told_lines(told: &AgentTold, field: &mut impl FnMut(&str, &str)) {
         };
         field(&setting.name.to_lowercase(), &value);
     }
+    if let Some(cost) = &told.cost {
+        field("cost so far", cost);
+    }
+    for limit in &told.limits {
+        field("limit", &limit_text(limit));
+    }
+    if let Some(reached) = &told.limit_reached {
+        field("limit reached", reached);
+    }
     if !told.commands.is_empty() {
         let names = told.commands.iter().map(|one| format!("/{}", one.name));
         field("commands", &names.collect::<Vec<_>>().join(" "));
@@ -265,6 +276,15 @@ fn told_lines(told: &AgentTold, field: &mut impl FnMut(&str, &str)) {
         let words = words.map_or_else(String::new, |words| format!(": {words}"));
         field("sub-agent", &format!("{} {does}{words}", one.name));
     }
+}
+
+fn limit_text(limit: &AgentLimit) -> String {
+    let mut parts = vec![limit.name.clone()];
+    let seconds = limit.minutes.map(|minutes| minutes.saturating_mul(60));
+    parts.extend(seconds.map(|seconds| format!("of {}", duration(seconds))));
+    parts.extend(limit.used_percent.map(|used| format!("{used} % used")));
+    parts.extend(limit.resets_at.map(|at| format!("resets {}", moment(at))));
+    parts.join(", ")
 }
 
 /// One thing that happened, as a line.

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::TaskDraft;
-use crate::{CliEngine, InvalidEngineName, List};
+use crate::{CliEngine, Controller, InvalidEngineName, List};
 
 /// The further engines a new task is given to.
 pub type Alternatives = List<Alternative, 0, { MOST_ALTERNATIVES - 1 }>;
@@ -27,6 +27,8 @@ pub const MOST_ALTERNATIVES: usize = 4;
 pub struct Alternative {
     pub engine: CliEngine,
     pub model: Option<String>,
+    /// What drives it, where that is chosen. It is no part of the text.
+    pub control: Option<Controller>,
 }
 
 /// The text names no engine with a model.
@@ -40,13 +42,13 @@ pub enum InvalidAlternative {
 
 impl Alternative {
     /// The same task for this engine. Arguments and what drives it are for one program
-    /// alone: another engine is given none.
+    /// alone: another engine is given none that were not chosen for it.
     #[must_use]
     pub fn of(self, task: &TaskDraft) -> TaskDraft {
         let same = task.engine.as_ref() == Some(&self.engine);
         TaskDraft {
             args: task.args.clone().filter(|_| same),
-            control: task.control.filter(|_| same),
+            control: self.control.or(task.control.filter(|_| same)),
             engine: Some(self.engine),
             model: self.model,
             ..task.clone()
@@ -69,6 +71,7 @@ impl FromStr for Alternative {
         Ok(Self {
             engine: engine.trim().parse()?,
             model: model.map(str::to_owned),
+            control: None,
         })
     }
 }
@@ -134,5 +137,23 @@ mod tests {
         let same = same.of(&task);
         assert_eq!(same.args, task.args);
         assert_eq!(same.model.as_deref(), Some("haiku"));
+    }
+
+    #[test]
+    fn what_drives_it_is_chosen_for_it_or_that_of_the_same_engine() {
+        use Controller::{Structured, Terminal};
+        let task = TaskDraft {
+            engine: Some(CliEngine::Claude),
+            control: Some(Terminal),
+            ..TaskDraft::default()
+        };
+        let control = |engine: &str, control| {
+            let one: Alternative = engine.parse().unwrap();
+            Alternative { control, ..one }.of(&task).control
+        };
+        assert_eq!(control("claude:haiku", None), Some(Terminal));
+        assert_eq!(control("claude", Some(Structured)), Some(Structured));
+        assert_eq!(control("codex", None), None);
+        assert_eq!(control("codex", Some(Terminal)), Some(Terminal));
     }
 }

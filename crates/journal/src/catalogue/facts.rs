@@ -1,6 +1,6 @@
 //! What the system observes of an agent without the agent's saying so.
 
-use missiond_core::{PtyState, Text, ToolOutcome};
+use missiond_core::{AgentStepStatus, List, PtyState, Text, Timestamp, ToolOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,10 @@ family! {
         Speech = "said", "Said", "Words of the conversation.", ();
         Thinking = "thinking", "Thinking", "The agent thinks. What it thinks is not part of the fact.", ();
         Usage = "usage", "Usage", "Tokens one request took.", ();
+        SessionCost = "cost", "Cost", "What the conversation has cost so far, by its program's own count.", ();
+        RateLimits = "rate_limits", "Rate limits", "How far the vendor's limits are used up, or which one ended a turn.", ();
+        Plan = "plan", "Plan", "What the agent means to do, step by step.", ();
+        Setting = "setting", "Setting", "The agent's mode or model, when it is opened and when it changes.", ();
         Session = "session", "Session", "The conversation's name in the agent's own program.", ();
         Process = "process", "Process", "The agent's process began or ended.", ();
         Control = "control", "Control", "The daemon did something to the run as a whole.", ();
@@ -129,6 +133,82 @@ pub struct Usage {
     pub cache_read_tokens: u64,
     #[serde(default)]
     pub cache_write_tokens: u64,
+}
+
+/// Of the whole conversation, never of one request: the last one holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionCost {
+    /// A decimal number, as `0.0125`.
+    pub amount: Text<{ limits::LABEL }>,
+    pub currency: Text<{ limits::LABEL }>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateLimits {
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub windows: List<LimitWindow, 0, { limits::LIMIT_WINDOWS }>,
+    /// The agent's words for the limit that is reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reached: Option<Text<{ limits::SIGNAL_TEXT }>>,
+    /// Its turn has ended with that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended_turn: bool,
+}
+
+fn is_empty(windows: &List<LimitWindow, 0, { limits::LIMIT_WINDOWS }>) -> bool {
+    windows.is_empty()
+}
+
+impl RateLimits {
+    /// When all that is used up now is to be had again.
+    #[must_use]
+    pub fn resets_at(&self) -> Option<Timestamp> {
+        let used_up = |window: &&LimitWindow| window.used_percent.is_some_and(|used| used >= 100);
+        let used_up = self.windows.iter().filter(used_up);
+        used_up.filter_map(|window| window.resets_at).max()
+    }
+}
+
+/// So much may be used in so many minutes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LimitWindow {
+    pub name: Text<{ limits::LABEL }>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_percent: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resets_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    pub steps: List<PlanStep, 0, { limits::PLAN_STEPS }>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanStep {
+    pub text: Text<{ limits::LABEL }>,
+    pub status: AgentStepStatus,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    pub of: SettingKind,
+    pub value: Text<{ limits::LABEL }>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SettingKind {
+    Mode,
+    Model,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

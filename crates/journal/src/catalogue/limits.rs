@@ -19,6 +19,10 @@ pub const EVENT_ID: usize = 64;
 pub const CHOICES: usize = 6;
 /// Comments on lines in one review.
 pub const REVIEW_COMMENTS: usize = 100;
+/// Windows of a vendor's limit that are kept.
+pub const LIMIT_WINDOWS: usize = 16;
+/// Steps of an agent's plan that are kept.
+pub const PLAN_STEPS: usize = 100;
 /// Artifacts an agent may name in one signal.
 pub const ARTIFACTS: usize = 64;
 /// Bytes of a whole marker or of the arguments of one tool call.

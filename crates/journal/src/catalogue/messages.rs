@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{family, limits};
-use missiond_core::{List, Text};
+use missiond_core::{List, SendWhen, Text};
 
 /// What a message does to the agent's conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,14 +35,20 @@ pub struct Prompt {
     /// Files that are shown with it, by their absolute paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<Text<{ limits::PATH }>>,
+    /// Whether it waits for the end of a turn.
+    #[serde(default, skip_serializing_if = "SendWhen::is_idle")]
+    pub when: SendWhen,
 }
 
 impl Prompt {
     /// Words alone.
     #[must_use]
     pub fn new(text: Text<{ limits::PROMPT_TEXT }>) -> Self {
-        let files = Vec::new();
-        Self { text, files }
+        Self {
+            text,
+            files: Vec::new(),
+            when: SendWhen::Idle,
+        }
     }
 }
 

@@ -112,6 +112,10 @@ const fn after_the_end(kind: ObservedType) -> Decision {
         ObservedType::Fact(
             FactType::Speech
             | FactType::Usage
+            | FactType::SessionCost
+            | FactType::RateLimits
+            | FactType::Plan
+            | FactType::Setting
             | FactType::Session
             | FactType::Process
             | FactType::Reading
@@ -217,7 +221,12 @@ impl<'a> Effects<'a> {
             }
             Fact::Process(process) => return self.of_process(process),
             Fact::Control(control) => return self.of_control(control),
-            Fact::Speech(_) | Fact::Diagnostic(_) => {}
+            Fact::Speech(_)
+            | Fact::SessionCost(_)
+            | Fact::RateLimits(_)
+            | Fact::Plan(_)
+            | Fact::Setting(_)
+            | Fact::Diagnostic(_) => {}
         }
         Ok(())
     }

@@ -78,6 +78,8 @@ const fn fact(fact: FactType) -> ObservedType {
 /// Who speaks for the agent: the two transports of signals, nobody else. A text
 /// on a screen that looks like a claim is not one.
 const AGENT: &[Source] = &[Source::Marker, Source::McpTool];
+/// What only a protocol tells, beside the course of the work.
+const PROTOCOL: &[Source] = &[Source::Protocol];
 /// What the agent's own program tells of itself.
 const PROGRAM: &[Source] = &[Source::Hook, Source::Protocol, Source::Transcript];
 const PROGRAM_OR_SCREEN: &[Source] = &[
@@ -183,6 +185,34 @@ const STANDARD: &[Row] = &[
         Medium,
         ChangedState,
         Allowed,
+    ),
+    Row(
+        fact(FactType::SessionCost),
+        PROTOCOL,
+        Diagnostic,
+        RecordedOnly,
+        Informational,
+    ),
+    Row(
+        fact(FactType::RateLimits),
+        PROTOCOL,
+        Diagnostic,
+        RecordedOnly,
+        Informational,
+    ),
+    Row(
+        fact(FactType::Plan),
+        PROTOCOL,
+        Diagnostic,
+        RecordedOnly,
+        Informational,
+    ),
+    Row(
+        fact(FactType::Setting),
+        PROTOCOL,
+        Diagnostic,
+        RecordedOnly,
+        Informational,
     ),
     Row(
         fact(FactType::Session),

@@ -101,18 +101,12 @@ impl Llm {
         })?;
         let model = provider.model(&asked).to_owned();
         let (path, body) = face::mapped(&endpoint, &incoming, &asked, &model);
-        let asker = Asker {
-            principal: format!("agent {execution}"),
-            purpose: if sketch.has_tools() {
-                "agent"
-            } else {
-                "helper"
-            }
-            .to_owned(),
-            trace_id: None,
-            execution: Some(execution),
-            task,
+        let purpose = if sketch.has_tools() {
+            "agent"
+        } else {
+            "helper"
         };
+        let asker = Asker::agent(execution, task, purpose);
         if !endpoint.generates {
             return self.pass_plain(&provider, &incoming, &path, body).await;
         }
@@ -121,7 +115,7 @@ impl Llm {
             provider: &provider,
             format: endpoint.format.name(),
             model: &model,
-            bytes: body.len(),
+            body: &body,
             max_output: sketch.max_output(),
             prompt: sketch.last_words(),
         };

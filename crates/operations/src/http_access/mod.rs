@@ -231,6 +231,13 @@ impl HttpAccess {
         Ok(listed)
     }
 
+    /// What somebody who may come in now is called.
+    pub async fn name_of(&self, id: AccessId) -> Result<Option<String>, AccessError> {
+        let listed = self.list().await?;
+        let found = listed.into_iter().find(|access| access.id == id);
+        Ok(found.map(|access| access.name))
+    }
+
     /// Takes back what has this id or name.
     pub async fn revoke(&self, reference: &str) -> Result<Vec<Access>, AccessError> {
         let (home, now) = (self.key.name().to_owned(), self.clock.now());

@@ -31,6 +31,6 @@ pub use joined::JoinedCast;
 pub use lines::{LineDirection, LineTail, ProgramLine};
 pub use peer::{Stranger, is_of_a_slot, slot_around};
 pub use process::{ExitStatus, Handoff, HostFiles, HostRecord, LaunchSpec};
-pub use recording::RecordingLimits;
+pub use recording::{Masking, RecordingLimits, record_stream};
 pub use segments::{RecordedEvent, Recording, RecordingReader};
 pub use start::run;

@@ -75,10 +75,49 @@ pub(super) struct Recorder {
     left: Vec<File>,
 }
 
+/// Whether what is shown is masked. It is, but where its cost is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Masking {
+    On,
+    Off,
+}
+
+/// Records a stream in pieces as a host does, to measure what that takes.
+pub fn record_stream(
+    path: &Path,
+    stream: &[u8],
+    piece: usize,
+    masking: Masking,
+) -> Result<(), CastError> {
+    let size = Size {
+        columns: 120,
+        rows: 40,
+    };
+    let limits = RecordingLimits::default();
+    let header = CastHeader {
+        version: 2,
+        width: size.columns,
+        height: size.rows,
+        timestamp: None,
+        title: None,
+        env: None,
+        mission: None,
+    };
+    let mut recorder = Recorder::create(path, &header, Duration::ZERO, limits)?;
+    if masking == Masking::Off {
+        recorder.masks.output = None;
+    }
+    for piece in stream.chunks(piece) {
+        recorder.output(piece)?;
+    }
+    recorder.finish()
+}
+
 /// One masker for each stream of a recording: each is a text of its own.
 #[derive(Debug)]
 struct Masks {
-    output: StreamMask,
+    /// None where only time is measured.
+    output: Option<StreamMask>,
     input: StreamMask,
     errors: StreamMask,
 }
@@ -86,7 +125,7 @@ struct Masks {
 impl Masks {
     fn new(size: Size) -> Self {
         Self {
-            output: StreamMask::default().with_columns(usize::from(size.columns)),
+            output: Some(StreamMask::default().with_columns(usize::from(size.columns))),
             input: StreamMask::default(),
             errors: StreamMask::default(),
         }
@@ -126,7 +165,10 @@ impl Recorder {
     }
 
     pub(super) fn output(&mut self, bytes: &[u8]) -> Result<(), CastError> {
-        self.masks.output.feed(bytes, &mut self.partial);
+        match &mut self.masks.output {
+            Some(mask) => mask.feed(bytes, &mut self.partial),
+            None => self.partial.extend_from_slice(bytes),
+        }
         self.output_text()
     }
 
@@ -164,14 +206,18 @@ impl Recorder {
 
     pub(super) fn resize(&mut self, size: Size) -> Result<(), CastError> {
         self.size = size;
-        self.masks.output.set_columns(usize::from(size.columns));
+        if let Some(mask) = &mut self.masks.output {
+            mask.set_columns(usize::from(size.columns));
+        }
         self.queue(EventKind::Resize(size))?;
         self.flush()
     }
 
     /// Nothing more will come: what was half a character is recorded as it is.
     pub(super) fn finish(&mut self) -> Result<(), CastError> {
-        self.masks.output.finish(&mut self.partial);
+        if let Some(mask) = &mut self.masks.output {
+            mask.finish(&mut self.partial);
+        }
         let rest = std::mem::take(&mut self.partial);
         self.output_whole(&rest)?;
         let mut typed = Vec::new();

@@ -20,6 +20,7 @@ use missiond_store::http_access::Access;
 use parking_lot::Mutex;
 
 use super::connections::Guest;
+use super::origin::Origin;
 use super::refusal::Refusal;
 use super::web::Web;
 use crate::rate::RateLimit;
@@ -42,11 +43,24 @@ pub(super) struct Caller {
     pub(super) session: Option<Secret>,
     /// What the token of a program lets it do.
     pub(super) scopes: Scopes,
+    /// Where it comes from, which may be less than what it shows.
+    pub(super) origin: Origin,
 }
 
 impl Caller {
     /// Who that is to the operations.
     pub(super) fn principal(&self) -> Principal {
+        self.origin.principal(self.shown())
+    }
+
+    /// The token that was shown, where the caller is somebody else: it may no more than both.
+    pub(super) fn narrowing(&self) -> Option<Principal> {
+        let is_token = self.session.is_none();
+        (is_token && self.origin != Origin::AsShown).then(|| self.shown())
+    }
+
+    /// Who it shows itself to be.
+    pub(super) fn shown(&self) -> Principal {
         match self.session {
             Some(_) => Principal::Person,
             None => Principal::Program {
@@ -81,18 +95,20 @@ pub(super) async fn admit(State(web): State<Web>, request: Request, next: Next) 
 }
 
 async fn admitted(web: &Web, request: &Parts) -> Result<Caller, Refusal> {
-    let caller = identify(web, &request.headers).await?;
+    let caller = identify(web, request).await?;
     if let Some(session) = &caller.session {
         check_intent(web, request, session)?;
     }
     check_scope(request, &caller)?;
     let per_second = web.daemon.config().http.requests_per_second;
-    web.limits.admit(caller.id, per_second, Instant::now())?;
+    web.limits.admit(&caller, per_second, Instant::now())?;
     Ok(caller)
 }
 
-/// Whom the headers show.
-pub(super) async fn identify(web: &Web, headers: &HeaderMap) -> Result<Caller, Refusal> {
+/// Whom the headers show, and where they come from.
+pub(super) async fn identify(web: &Web, request: &Parts) -> Result<Caller, Refusal> {
+    let headers = &request.headers;
+    let origin = Origin::of_request(request);
     if let Some(authorization) = headers.get(header::AUTHORIZATION) {
         let token = authorization.to_str().ok().and_then(bearer);
         let found = match token.and_then(Secret::shown) {
@@ -108,6 +124,7 @@ pub(super) async fn identify(web: &Web, headers: &HeaderMap) -> Result<Caller, R
             id: access.id,
             session: None,
             scopes: access.scopes,
+            origin,
         });
     }
     for session in sessions(headers) {
@@ -117,6 +134,7 @@ pub(super) async fn identify(web: &Web, headers: &HeaderMap) -> Result<Caller, R
                 id: access.id,
                 session,
                 scopes: Scopes::NONE,
+                origin,
             });
         }
     }
@@ -185,15 +203,19 @@ fn sessions(headers: &HeaderMap) -> Vec<Secret> {
 /// How fast each caller may ask, and how often a login may fail.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
-    callers: Mutex<HashMap<AccessId, (u32, RateLimit)>>,
+    callers: Mutex<HashMap<Counted, (u32, RateLimit)>>,
     failures: Mutex<Option<RateLimit>>,
 }
+
+/// What was shown, and by whom: an agent with a person's cookie uses up nothing of theirs.
+type Counted = (AccessId, Origin);
 
 /// Failed logins a second.
 const FAILURES: u32 = 5;
 
 impl Limits {
-    fn admit(&self, id: AccessId, per_second: u32, now: Instant) -> Result<(), Refusal> {
+    fn admit(&self, caller: &Caller, per_second: u32, now: Instant) -> Result<(), Refusal> {
+        let id = (caller.id, caller.origin);
         let mut callers = self.callers.lock();
         if callers.len() >= COUNTED && !callers.contains_key(&id) {
             callers.retain(|_, (_, limit)| !limit.is_full(now));

@@ -1,8 +1,10 @@
 //! One connection, and who of those connected is a stranger.
 //!
 //! Any local user can connect, so those who have not shown who they are get few
-//! places: one more sends the stranger away that has been there longest. Whoever
-//! is known keeps its place, however many strangers come.
+//! places: one more sends the stranger away that has been there longest, and of those
+//! who come from a slot or are not seen one before all others. Whoever is known keeps
+//! its place, however many strangers come. Of all places a share is kept from those who
+//! come from slots.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,6 +20,12 @@ use missiond_runtime::{Shutdown, Stage};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
+
+use super::origin::{Origin, Origins};
+use crate::share::for_others;
+
+/// Connections at once; beyond it those who come wait.
+pub(super) const MAX_CONNECTIONS: usize = 512;
 
 /// Strangers at once.
 const STRANGERS: usize = 64;
@@ -39,7 +47,26 @@ pub(super) struct Guests {
 #[derive(Debug, Default)]
 struct Inside {
     last: u64,
-    strangers: VecDeque<(u64, Option<AbortHandle>)>,
+    strangers: VecDeque<Stranger>,
+    /// Connections from slots, and from who is not seen.
+    bound: usize,
+}
+
+#[derive(Debug)]
+struct Stranger {
+    number: u64,
+    task: Option<AbortHandle>,
+    is_bound: bool,
+}
+
+/// A place among those of connections from slots, until this is dropped.
+#[derive(Debug)]
+struct BoundPlace(Arc<Guests>);
+
+impl Drop for BoundPlace {
+    fn drop(&mut self) {
+        self.0.lock().bound -= 1;
+    }
 }
 
 /// A connection's own entry; gone with the connection.
@@ -71,12 +98,17 @@ impl Guests {
         let mut inside = self.lock();
         inside.last += 1;
         let number = inside.last;
-        inside.strangers.push_back((number, None));
-        let leaves = (inside.strangers.len() > STRANGERS)
-            .then(|| inside.strangers.pop_front())
-            .flatten();
+        inside.strangers.push_back(Stranger {
+            number,
+            task: None,
+            is_bound: false,
+        });
+        let leaves = (inside.strangers.len() > STRANGERS).then(|| {
+            let bound = inside.strangers.iter().position(|one| one.is_bound);
+            inside.strangers.remove(bound.unwrap_or(0))
+        });
         drop(inside);
-        if let Some((_, Some(task))) = leaves {
+        if let Some(task) = leaves.flatten().and_then(|stranger| stranger.task) {
             task.abort();
         }
         let guests = Arc::clone(self);
@@ -87,13 +119,28 @@ impl Guests {
     pub(super) fn seat(&self, number: u64, task: AbortHandle) {
         let mut inside = self.lock();
         let mut strangers = inside.strangers.iter_mut();
-        if let Some(entry) = strangers.find(|(known, _)| *known == number) {
-            entry.1 = Some(task);
+        if let Some(stranger) = strangers.find(|one| one.number == number) {
+            stranger.task = Some(task);
         }
     }
 
+    /// It comes from a slot or is not seen; none if there is no place for one more.
+    fn bind(self: &Arc<Self>, number: u64) -> Option<BoundPlace> {
+        let mut inside = self.lock();
+        if inside.bound >= for_others(MAX_CONNECTIONS) {
+            return None;
+        }
+        inside.bound += 1;
+        let mut strangers = inside.strangers.iter_mut();
+        if let Some(stranger) = strangers.find(|one| one.number == number) {
+            stranger.is_bound = true;
+        }
+        drop(inside);
+        Some(BoundPlace(Arc::clone(self)))
+    }
+
     fn forget(&self, number: u64) {
-        self.lock().strangers.retain(|(known, _)| *known != number);
+        self.lock().strangers.retain(|one| one.number != number);
     }
 
     fn lock(&self) -> MutexGuard<'_, Inside> {
@@ -103,12 +150,28 @@ impl Guests {
 }
 
 /// Serves one connection until it or the daemon ends.
-pub(super) async fn converse(stream: TcpStream, router: Router, guest: Guest, shutdown: Shutdown) {
+pub(super) async fn converse(
+    stream: TcpStream,
+    origins: Arc<Origins>,
+    router: Router,
+    guest: Guest,
+    shutdown: Shutdown,
+) {
     // What is said in a terminal is small and wanted at once.
     let _ = stream.set_nodelay(true);
+    let origin = origins.of(&stream).await;
+    let _place = match origin {
+        Origin::AsShown => None,
+        Origin::AtMost(_) => match guest.0.guests.bind(guest.0.number) {
+            Some(place) => Some(place),
+            // What is kept for the person is kept by closing at once.
+            None => return,
+        },
+    };
     let routes = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(guest.clone());
+        request.extensions_mut().insert(origin);
         routes.call(request)
     });
     let connection = hyper::server::conn::http1::Builder::new()
@@ -152,5 +215,31 @@ mod tests {
         assert!(!seated[1].1.is_finished(), "there is room for it");
         drop(seated);
         assert_eq!(guests.lock().strangers.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn of_strangers_those_from_slots_go_first_and_never_have_all_the_places() {
+        let guests = Arc::<Guests>::default();
+        let mut seated = Vec::new();
+        let mut places = Vec::new();
+        for number in 0..STRANGERS {
+            let (guest, arrived) = guests.arrive();
+            let task = tokio::spawn(std::future::pending::<()>());
+            guests.seat(arrived, task.abort_handle());
+            if number % 2 == 1 {
+                places.extend(guests.bind(arrived));
+            }
+            seated.push((guest, task));
+        }
+        let (_one_more, _) = guests.arrive();
+        let (_, task) = seated.remove(1);
+        assert!(task.await.unwrap_err().is_cancelled(), "it is from a slot");
+        assert!(!seated[0].1.is_finished(), "it has been there longest");
+        while let Some(place) = guests.bind(0) {
+            places.push(place);
+        }
+        assert_eq!(places.len(), for_others(MAX_CONNECTIONS));
+        places.pop();
+        assert!(guests.bind(0).is_some());
     }
 }

@@ -19,13 +19,11 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::caller::Limits;
-use super::connections::{self, Guests};
+use super::connections::{self, Guests, MAX_CONNECTIONS};
+use super::origin::Origins;
 use super::web::Web;
 use super::{gate, router};
 use crate::commander::Changes;
-
-/// Connections at once; beyond it those who come wait.
-const MAX_CONNECTIONS: usize = 512;
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on {address}: {source}; change `http.listen` or set `http.enabled = false`")]
@@ -66,6 +64,7 @@ impl HttpServer {
         supervisor: Supervisor,
     ) {
         let shutdown = daemon.shutdown.clone();
+        let origins = Arc::new(Origins::new(Arc::clone(&daemon)));
         let router = router(Web {
             daemon,
             operations,
@@ -86,8 +85,13 @@ impl HttpServer {
             match accepted {
                 Ok((stream, _)) => {
                     let (guest, arrived) = guests.arrive();
-                    let conversation =
-                        connections::converse(stream, router.clone(), guest, shutdown.clone());
+                    let conversation = connections::converse(
+                        stream,
+                        Arc::clone(&origins),
+                        router.clone(),
+                        guest,
+                        shutdown.clone(),
+                    );
                     let served =
                         supervisor.watch("HTTP connection", None, OnPanic::Report, conversation);
                     let task = connections.spawn(served);

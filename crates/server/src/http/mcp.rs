@@ -29,17 +29,18 @@ pub(super) async fn post(
     let name = hello.client.as_deref().unwrap_or_default();
     let client = ClientId::new("mcp", caller.id, name);
     // Whoever it is, it is a model that speaks.
+    let principal = caller.origin.principal(Principal::Commander);
     let commander = Commander::new(
         web.daemon,
         web.operations,
         web.changes,
         selection,
-        Principal::Commander,
+        principal,
         client,
     );
     let commander = match caller.session {
         Some(_) => commander,
-        None => commander.with_token(caller.principal()),
+        None => commander.with_token(caller.shown()),
     };
     let server = Server::new(Arc::new(commander));
     Ok(missiond_mcp::http::post(&server, &parts.headers, &body).await)

@@ -15,6 +15,7 @@ mod live;
 mod mcp;
 mod models;
 mod operations;
+mod origin;
 mod recordings;
 mod refusal;
 mod session;
@@ -72,7 +73,7 @@ fn router(web: Web) -> Router {
 async fn metrics(State(web): State<Web>, request: axum::extract::Request) -> Response {
     if web.gate.is_public() {
         let (parts, _) = request.into_parts();
-        if let Err(refusal) = caller::identify(&web, &parts.headers).await {
+        if let Err(refusal) = caller::identify(&web, &parts).await {
             return refusal.into_response();
         }
     }

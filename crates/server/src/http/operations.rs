@@ -42,6 +42,10 @@ pub(super) async fn call(
             )
         })?),
     };
+    if let Some(token) = caller.narrowing() {
+        let checked = web.operations.check_token(&name, token, params.as_deref());
+        checked.await?;
+    }
     let result = web
         .operations
         .call_reporting(
@@ -51,7 +55,8 @@ pub(super) async fn call(
             &client,
             Reporter::default(),
         )
-        .await?;
+        .await
+        .map_err(|refused| caller.origin.explain(refused))?;
     Ok(json_response(Box::<str>::from(result).into_string()))
 }
 

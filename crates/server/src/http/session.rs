@@ -8,6 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use missiond_api::ApiError;
+use missiond_api::operations::access::{TokenRevoke, WebLogin};
 use missiond_core::TraceContext;
 use missiond_operations::http_access::{SESSION, Secret};
 use missiond_operations::{tell_granted, tell_revoked};
@@ -17,6 +18,7 @@ use serde_json::json;
 use super::caller::{COOKIE, Caller, check_json};
 use super::connections::Guest;
 use super::operations::read_body;
+use super::origin::Origin;
 use super::refusal::{Refusal, json_response};
 use super::web::Web;
 
@@ -31,6 +33,12 @@ struct Login {
 
 pub(super) async fn log_in(State(web): State<Web>, request: Request) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
+    let origin = Origin::of_request(&parts);
+    if let Origin::AtMost(principal) = origin {
+        // A code that was found lets in nobody who could not make one.
+        let authorized = web.operations.authorize::<WebLogin>(principal, None).await;
+        authorized.map_err(|refused| origin.explain(refused))?;
+    }
     check_json(&parts.headers)?;
     let body = read_body(body, LARGEST_LOGIN).await?;
     let login: Login = serde_json::from_slice(&body).map_err(|error| {
@@ -74,6 +82,10 @@ pub(super) async fn log_out(
     State(web): State<Web>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Refusal> {
+    if let Origin::AtMost(principal) = caller.origin {
+        let authorized = web.operations.authorize::<TokenRevoke>(principal, None);
+        authorized.await?;
+    }
     let access = &web.daemon.http_access;
     let revoked = access.revoke(&caller.id.to_string()).await;
     let revoked = revoked.map_err(ApiError::from)?;

@@ -17,8 +17,9 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 use super::caller::Caller;
 use super::refusal::Refusal;
 use super::web::Web;
+use crate::share::for_others;
 
-/// Sockets at once, of all browsers and programs.
+/// Sockets at once, of all browsers and programs; a share of them is a person's.
 const MOST: usize = 256;
 
 const PING_EVERY: Duration = Duration::from_secs(20);
@@ -38,11 +39,38 @@ const GOING_AWAY: u16 = 1001;
 const LOGGED_OUT: u16 = 4401;
 
 #[derive(Debug)]
-pub(super) struct SocketPermits(Arc<Semaphore>);
+pub(super) struct SocketPermits {
+    all: Arc<Semaphore>,
+    of_others: Arc<Semaphore>,
+}
 
 impl Default for SocketPermits {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(MOST)))
+        Self {
+            all: Arc::new(Semaphore::new(MOST)),
+            of_others: Arc::new(Semaphore::new(for_others(MOST))),
+        }
+    }
+}
+
+/// One socket, and one of those for others where it is not a person's.
+#[derive(Debug)]
+struct SocketPermit {
+    _of_all: OwnedSemaphorePermit,
+    _of_others: Option<OwnedSemaphorePermit>,
+}
+
+impl SocketPermits {
+    fn acquire(&self, caller: &Caller) -> Option<SocketPermit> {
+        let of_others = if caller.principal().is_person() {
+            None
+        } else {
+            Some(Arc::clone(&self.of_others).try_acquire_owned().ok()?)
+        };
+        Some(SocketPermit {
+            _of_all: Arc::clone(&self.all).try_acquire_owned().ok()?,
+            _of_others: of_others,
+        })
     }
 }
 
@@ -60,9 +88,11 @@ where
     let upgrade = upgrade.map_err(|_| {
         Refusal::invalid(StatusCode::UPGRADE_REQUIRED, "this address is a WebSocket")
     })?;
-    let permit = Arc::clone(&web.socket_permits.0).try_acquire_owned();
-    let permit = permit.map_err(|_| {
-        let message = format!("{MOST} sockets are open; close a page");
+    let permit = web.socket_permits.acquire(caller).ok_or_else(|| {
+        let message = format!(
+            "as many sockets are open as may be: {MOST} at most, a quarter of them for the \
+             person; close a page"
+        );
         ApiError::new(ErrorCode::Busy, message)
     })?;
     let id = caller.id;
@@ -85,7 +115,7 @@ pub(super) struct Socket {
     revocations: watch::Receiver<u64>,
     /// Whether the holder may still be here has to be looked up.
     doubtful: bool,
-    _permit: OwnedSemaphorePermit,
+    _permit: SocketPermit,
 }
 
 /// The socket is no more.
@@ -93,7 +123,7 @@ pub(super) struct Socket {
 pub(super) struct Closed;
 
 impl Socket {
-    fn new(web: &Web, holder: AccessId, inner: WebSocket, permit: OwnedSemaphorePermit) -> Self {
+    fn new(web: &Web, holder: AccessId, inner: WebSocket, permit: SocketPermit) -> Self {
         let mut ping = tokio::time::interval_at(Instant::now() + PING_EVERY, PING_EVERY);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {

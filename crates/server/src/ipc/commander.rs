@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::commander::{Changes, Commander, Selection, SessionWatch};
-use crate::rate::RateLimit;
+use crate::rate::SharedRate;
 
 /// A message that has begun must be complete, and an answer must be taken,
 /// within this time.
@@ -42,7 +42,7 @@ pub(super) async fn serve(
     stream: Stream,
     decoder: FrameDecoder,
     hello: Request,
-    (number, principal): (u64, Principal),
+    (number, principal, rate): (u64, Principal, SharedRate),
 ) {
     let (greeted, line) = match greet(&daemon, &hello) {
         Ok(greeted) => {
@@ -58,7 +58,6 @@ pub(super) async fn serve(
     let mut writer = &stream;
     let said = tokio::time::timeout(STALL_LIMIT, writer.write_all(&line)).await;
     if let (Some((selection, params)), Ok(Ok(()))) = (greeted, said) {
-        let per_second = daemon.config().ipc.requests_per_second;
         let (outlet, notices) = mpsc::channel(QUEUE);
         let name = params.client.as_deref().unwrap_or_default();
         let client = ClientId::new("mcp", number, name);
@@ -72,7 +71,7 @@ pub(super) async fn serve(
         );
         let connection = CommanderConnection {
             server: Server::new(Arc::new(commander)),
-            rate: RateLimit::new(per_second, std::time::Instant::now()),
+            rate,
             session: SessionWatch::begin(&daemon, &params),
             daemon,
             decoder,
@@ -110,7 +109,7 @@ struct CommanderConnection {
     server: Server,
     /// Tells of the person's session, if this is one.
     session: Option<SessionWatch>,
-    rate: RateLimit,
+    rate: SharedRate,
     decoder: FrameDecoder,
     out: Vec<u8>,
     outlet: Outlet,

@@ -37,10 +37,10 @@ use tokio::time::Instant;
 use super::attachment::{self, Granted};
 use super::commander;
 use super::execution;
-use super::principals;
 use super::subscription;
 use crate::commander::Changes;
-use crate::rate::RateLimit;
+use crate::principals;
+use crate::rate::{Rates, SharedRate};
 
 /// A peer must say hello within this time.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);
@@ -72,7 +72,7 @@ pub(super) struct Connection {
     out: Vec<u8>,
     in_flight: FuturesUnordered<BoxFuture<'static, Finished>>,
     cancels: HashMap<RequestId, AbortHandle>,
-    rate: RateLimit,
+    rate: SharedRate,
     greeted: bool,
     /// A hello that is not ours: somebody else serves it.
     handed_over: Option<Request>,
@@ -114,11 +114,10 @@ impl Connection {
         daemon: Daemon,
         operations: Arc<Operations>,
         changes: Arc<Changes>,
+        rates: &Rates,
     ) -> Self {
-        let rate = RateLimit::new(
-            daemon.config().ipc.requests_per_second,
-            std::time::Instant::now(),
-        );
+        let per_second = daemon.config().ipc.requests_per_second;
+        let rate = rates.of(principal, per_second, std::time::Instant::now());
         let (events_in, events) = mpsc::channel(subscription::QUEUE);
         Self {
             number,
@@ -197,6 +196,7 @@ impl Connection {
                             decoder,
                             number,
                             principal,
+                            rate,
                             ..
                         } = self;
                         if hello.method == METHOD_COMMANDER_HELLO {
@@ -207,12 +207,17 @@ impl Connection {
                                 stream,
                                 decoder,
                                 hello,
-                                (number, principals::of_model(principal)),
+                                (number, principals::of_model(principal), rate),
                             );
                             Box::pin(served).await;
                         } else {
                             let served = execution::serve(
-                                daemon, operations, stream, decoder, hello, principal,
+                                daemon,
+                                operations,
+                                stream,
+                                decoder,
+                                hello,
+                                (principal, rate),
                             );
                             Box::pin(served).await;
                         }

@@ -36,7 +36,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
 
 use crate::commander::{Allowed, hub_entries, hub_result};
-use crate::rate::RateLimit;
+use crate::rate::SharedRate;
 
 /// A message that has begun must be complete, and an answer must be taken,
 /// within this time.
@@ -57,7 +57,7 @@ pub(super) async fn serve(
     stream: Stream,
     decoder: FrameDecoder,
     hello: Request,
-    principal: Principal,
+    (principal, rate): (Principal, SharedRate),
 ) {
     let (caller, welcome) = match greet(&daemon, &stream, &hello, principal).await {
         Ok(greeted) => greeted,
@@ -72,7 +72,6 @@ pub(super) async fn serve(
     {
         return;
     }
-    let per_second = daemon.config().ipc.requests_per_second;
     let offered = daemon.executions.offered(caller.execution);
     let mut connection = ExecutionConnection {
         face: face(&offered, Vec::new()),
@@ -82,7 +81,7 @@ pub(super) async fn serve(
             calls: FuturesUnordered::new(),
         },
         operations,
-        rate: RateLimit::new(per_second, std::time::Instant::now()),
+        rate,
         daemon,
         caller,
     };
@@ -103,7 +102,7 @@ struct ExecutionConnection {
     face: Face,
     tools: Tools,
     operations: Arc<Operations>,
-    rate: RateLimit,
+    rate: SharedRate,
 }
 
 /// Other people's tools, as far as this agent may use them.

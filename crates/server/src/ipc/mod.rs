@@ -5,7 +5,6 @@ mod attachment;
 mod commander;
 mod connection;
 mod execution;
-mod principals;
 mod subscription;
 
 use std::io;
@@ -30,6 +29,9 @@ use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
 use crate::commander::Changes;
+use crate::principals;
+use crate::rate::Rates;
+use crate::share::for_others;
 use connection::Connection;
 
 #[derive(Debug, thiserror::Error)]
@@ -90,6 +92,7 @@ impl IpcServer {
         supervisor: Supervisor,
     ) {
         let mut connections = JoinSet::new();
+        let rates = Rates::default();
         let open = Arc::new(Open::default());
         let shutdown = daemon.shutdown.clone();
         let mut number = 0;
@@ -109,7 +112,7 @@ impl IpcServer {
                     continue;
                 }
             };
-            let principal = principals::of_peer(&stream, &daemon);
+            let principal = principals::of_socket(&stream, &daemon);
             if let Err(refusal) = admit(&stream, &daemon, &open, principal) {
                 daemon.metrics.connections_refused.add(1);
                 let refusing = turn_away(stream, refusal);
@@ -123,6 +126,7 @@ impl IpcServer {
                 Arc::clone(&daemon),
                 Arc::clone(&operations),
                 Arc::clone(&changes),
+                &rates,
             );
             let open = Arc::clone(&open);
             let metrics = Arc::clone(&daemon.metrics);
@@ -199,8 +203,9 @@ impl Open {
     /// Counts one more, if there is room for it. A quarter is kept for the person, so that
     /// no agent can shut them out of their own daemon.
     fn enter(&self, principal: Principal, limit: usize) -> bool {
-        let for_others = limit - (limit / 4).max(1).min(limit - 1);
-        if !principal.is_person() && self.of_others.fetch_add(1, Ordering::AcqRel) >= for_others {
+        if !principal.is_person()
+            && self.of_others.fetch_add(1, Ordering::AcqRel) >= for_others(limit)
+        {
             self.of_others.fetch_sub(1, Ordering::AcqRel);
             return false;
         }

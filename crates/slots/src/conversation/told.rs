@@ -2,11 +2,12 @@
 //! is shown beside much else.
 
 use missiond_control::{
-    Activity, Agent, Command, ContentPart, ControlEvent, Plan, Protocol, Session, Setting, Speaker,
-    StepStatus, ToolCall, ToolKind, ToolStatus,
+    Activity, Agent, Command, ContentPart, ControlEvent, Cost, LimitWindow, Offers, Plan, Protocol,
+    Session, Setting, Speaker, ToolCall, ToolKind, ToolStatus, TurnEnd,
 };
 use missiond_core::{
-    AgentCommand, AgentSetting, AgentStep, AgentStepStatus, AgentTold, SubAgent, excerpt, one_line,
+    AgentCommand, AgentLimit, AgentSetting, AgentStep, AgentTold, SubAgent, WhileWorking, excerpt,
+    one_line,
 };
 
 /// Elements kept of each list, and characters of each text.
@@ -23,16 +24,31 @@ pub(super) struct Told {
 impl Told {
     pub(super) fn absorb(&mut self, event: &ControlEvent) {
         match event {
-            ControlEvent::AgentReady(agent) => self.told.agent = Some(greeting(agent)),
+            ControlEvent::AgentReady(agent) => {
+                self.told.agent = Some(greeting(agent));
+                self.told.while_working = while_working(agent.offers);
+            }
             ControlEvent::Plan(plan) => self.told.plan = steps(plan),
             ControlEvent::CommandsChanged { commands } => {
                 self.told.commands = commands.iter().take(MOST).map(command).collect();
             }
             // A plan is of its turn, and who works for it works in it.
             ControlEvent::TurnBegan { .. } => {
+                self.told.limit_reached = None;
                 self.told.plan.clear();
                 self.sub_agents.retain(|(_, one)| one.is_working);
             }
+            ControlEvent::UsageChanged(usage) => {
+                let cost = usage.cost.as_ref().and_then(cost);
+                self.told.cost = cost.or(self.told.cost.take());
+            }
+            ControlEvent::RateLimitsChanged(limits) => {
+                self.told.limits = limits.windows.iter().take(MOST).map(limit).collect();
+            }
+            ControlEvent::TurnEnded {
+                end: TurnEnd::Limit(error),
+                ..
+            } => self.told.limit_reached = Some(short(&error.message.text)),
             ControlEvent::ToolCallAnnounced { call, .. } if call.kind == ToolKind::SubAgent => {
                 self.begin_call(call);
             }
@@ -121,17 +137,36 @@ pub(super) fn greeting(agent: &Agent) -> String {
     short(&format!("{name} {version} by {protocol}"))
 }
 
+fn while_working(offers: Offers) -> Option<WhileWorking> {
+    if offers.steer {
+        Some(WhileWorking::Steers)
+    } else if offers.queue {
+        Some(WhileWorking::Queues)
+    } else {
+        None
+    }
+}
+
 fn steps(plan: &Plan) -> Vec<AgentStep> {
     let step = |step: &missiond_control::PlanStep| AgentStep {
         text: short(&step.text.text),
-        status: match step.status {
-            StepStatus::Completed => AgentStepStatus::Done,
-            StepStatus::Running => AgentStepStatus::Running,
-            StepStatus::Cancelled => AgentStepStatus::Cancelled,
-            StepStatus::Pending | StepStatus::Unknown(_) => AgentStepStatus::Pending,
-        },
+        status: (&step.status).into(),
     };
     plan.steps.iter().take(MOST).map(step).collect()
+}
+
+fn cost(cost: &Cost) -> Option<String> {
+    let written = format!("{} {}", cost.decimal()?, cost.currency.text);
+    Some(short(&written))
+}
+
+fn limit(window: &LimitWindow) -> AgentLimit {
+    AgentLimit {
+        name: short(&window.name),
+        used_percent: window.percent(),
+        minutes: window.minutes,
+        resets_at: window.resets_at,
+    }
 }
 
 fn command(command: &Command) -> AgentCommand {
@@ -163,7 +198,11 @@ fn short(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use missiond_control::{Clipped, MessagePart, Origin, Placement, PlanStep, RequestId, TurnEnd};
+    use missiond_control::{
+        AgentError, Clipped, MessagePart, Origin, Placement, PlanStep, RateLimits, RequestId,
+        StepStatus, Usage,
+    };
+    use missiond_core::{AgentStepStatus, Timestamp};
 
     use super::*;
 
@@ -239,6 +278,64 @@ mod tests {
         let next = AgentTold {
             plan: Vec::new(),
             sub_agents: Vec::new(),
+            ..expected
+        };
+        assert_eq!(told.of(None), next);
+    }
+
+    #[test]
+    fn cost_and_limits_stay_and_a_reached_limit_is_of_its_turn() {
+        let mut told = Told::default();
+        told.absorb(&ControlEvent::UsageChanged(Usage {
+            cost: Some(Cost {
+                amount: 1.5,
+                currency: text("USD"),
+            }),
+            ..Usage::default()
+        }));
+        // Most say what they have used and not what that cost.
+        told.absorb(&ControlEvent::UsageChanged(Usage::default()));
+        let resets_at = Some(Timestamp::from_micros(7));
+        told.absorb(&ControlEvent::RateLimitsChanged(RateLimits {
+            id: None,
+            plan: None,
+            windows: vec![LimitWindow {
+                name: "primary".to_owned(),
+                used_percent: Some(99.9),
+                minutes: Some(300),
+                resets_at,
+            }],
+            reached: None,
+        }));
+        told.absorb(&ControlEvent::TurnEnded {
+            request: None,
+            turn: None,
+            end: TurnEnd::Limit(AgentError {
+                code: None,
+                message: text("Try again later."),
+                sort: None,
+                data: None,
+            }),
+            meta: None,
+        });
+        let expected = AgentTold {
+            cost: Some("1.5 USD".to_owned()),
+            limits: vec![AgentLimit {
+                name: "primary".to_owned(),
+                used_percent: Some(99),
+                minutes: Some(300),
+                resets_at,
+            }],
+            limit_reached: Some("Try again later.".to_owned()),
+            ..AgentTold::default()
+        };
+        assert_eq!(told.of(None), expected);
+        told.absorb(&ControlEvent::TurnBegan {
+            request: None,
+            turn: None,
+        });
+        let next = AgentTold {
+            limit_reached: None,
             ..expected
         };
         assert_eq!(told.of(None), next);

@@ -11,6 +11,7 @@ use missiond_console::failure::Failure;
 use missiond_console::output::{Output, Progress};
 use missiond_core::{CliEngine, ErrorCode, Timestamp};
 use missiond_guard::permissions::{Argument, Effect, Request, Rule, decide};
+use missiond_pty::host::{Masking, record_stream};
 use missiond_secrets::corpus::{Sample, Sort, samples, text};
 use missiond_secrets::{Detector, StreamMask};
 
@@ -30,6 +31,7 @@ pub(super) fn run(size: Size, output: &Output) -> Result<Report, Failure> {
     let _progress = Progress::start(output, "scanning");
     let mut report = Report::new("guard");
     speed(&mut report, size.megabytes);
+    recording(&mut report, size.megabytes)?;
     let corpus = samples(23, size.secrets);
     report.condition("corpus_secrets", size.secrets);
     report.condition("corpus_samples", corpus.len());
@@ -103,6 +105,33 @@ fn speed(report: &mut Report, megabytes: usize) {
     }
     report.metric("scan_mb_per_s", slowest);
     report.metric("scan_ratio_double", worst_ratio);
+}
+
+/// What masking costs a busy terminal: one stream into a recording, with and without, in
+/// pieces as they come from a terminal.
+fn recording(report: &mut Report, megabytes: usize) -> Result<(), Failure> {
+    const PIECE: usize = 16 * 1024;
+    let stream = text(Sort::Terminal, megabytes * MEGABYTE);
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("stream.cast");
+    let mut failed = None;
+    let mut record = |masking| {
+        best(|| {
+            let _ = std::fs::remove_file(&path);
+            if let Err(error) = record_stream(&path, &stream, PIECE, masking) {
+                failed = Some(error);
+            }
+        })
+    };
+    let (plain, masked) = (record(Masking::Off), record(Masking::On));
+    if let Some(error) = failed {
+        return Err(Failure::new(ErrorCode::Internal, error.to_string()));
+    }
+    let rate = |time: f64| stream.len() as f64 / 1e6 / time;
+    report.metric("record_mb_per_s", rate(plain));
+    report.metric("record_masked_mb_per_s", rate(masked));
+    report.metric("ratio_masked", plain / masked);
+    Ok(())
 }
 
 fn quality(report: &mut Report, corpus: &[Sample]) {

@@ -69,11 +69,13 @@ pub(super) fn run(
             task,
             engine,
             model,
+            control,
         } => {
             let params = BoardAlternativeParams {
                 task,
                 engine,
                 model,
+                control,
             };
             let added = client.call::<BoardAlternative>(&params)?;
             print_added(&added, client, output)?;

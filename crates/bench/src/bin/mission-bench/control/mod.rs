@@ -12,7 +12,7 @@ use missiond_api::Client;
 use missiond_api::operations::execution::{ExecutionMessage, ExecutionMessageParams};
 use missiond_console::failure::{Failure, parameter};
 use missiond_console::output::{Output, Progress};
-use missiond_core::{Controller, ErrorCode, PtyState, Text};
+use missiond_core::{Controller, ErrorCode, PtyState, SendWhen, Text};
 
 use crate::terminal::{Change, Fleet, Scale, Usage, Watch};
 use crate::{Mission, Report, millis, percentile};
@@ -132,6 +132,7 @@ fn driven_turn(
         key: None,
         from: None,
         files: Vec::new(),
+        when: SendWhen::Idle,
     })?;
     let mut worked = false;
     loop {
@@ -175,7 +176,7 @@ fn memory(
     Ok(())
 }
 
-/// Processor time of daemon and hosts while a hundred agents wait.
+/// Processor time of daemon and hosts while agents wait: the metric says how many.
 fn waiting(extent: &Extent, watch: &Watch, report: &mut Report) -> Result<(), Failure> {
     report.condition("idle_agents", extent.idle_agents);
     report.condition("idle_window_s", extent.idle_window.as_secs_f64());
@@ -190,7 +191,7 @@ fn waiting(extent: &Extent, watch: &Watch, report: &mut Report) -> Result<(), Fa
     std::thread::sleep(extent.idle_window);
     let end = Usage::of(&processes)?;
     report.metric(
-        format!("agents_{}_cpu_pct", FULL.idle_agents),
+        format!("agents_{}_cpu_pct", extent.idle_agents),
         end.cpu_percent_since(&begin),
     );
     Ok(())
