@@ -17,6 +17,9 @@ use crate::slots::{screen, spawn, text_of, wait_for_text};
 /// Typed by whoever is let in.
 const PUSHED: &str = "pushed by another";
 
+/// A host that looks at who connects may be kept from its processor for a while.
+const REFUSED_WITHIN: Duration = Duration::from_secs(60);
+
 /// Ways to start the program that connects, which is `$0` with its arguments.
 const WAYS: [(&str, &str); 8] = [
     ("as it is", r#""$0" "$@""#),
@@ -338,7 +341,7 @@ fn speak_to_each(hosts: &Path, count: usize) {
     assert_eq!(sockets.len(), count);
     for path in sockets {
         let mut stream = UnixStream::connect(&path).unwrap();
-        let limit = Some(Duration::from_secs(2));
+        let limit = Some(REFUSED_WITHIN);
         stream.set_read_timeout(limit).unwrap();
         let mut says = [&[9, 0, 0, 0, b'h'][..], &[0; 8]].concat();
         let length = u32::try_from(PUSHED.len() + 2).unwrap();
@@ -385,7 +388,7 @@ fn pose(hosts: &Path) {
     }
     assert_eq!(listeners.len(), 2);
     std::fs::write("posing", "").unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + 2 * REFUSED_WITHIN;
     let mut visitors = 0;
     let mut patience = None;
     for listener in &listeners {
@@ -397,7 +400,7 @@ fn pose(hosts: &Path) {
             if let Ok((mut stream, _)) = listener.accept() {
                 visitors += 1;
                 stream.set_nonblocking(false).unwrap();
-                let limit = Some(Duration::from_secs(2));
+                let limit = Some(REFUSED_WITHIN);
                 stream.set_read_timeout(limit).unwrap();
                 let heard = stream.read(&mut [0; 64]);
                 assert!(matches!(heard, Ok(0)), "it was spoken to: {heard:?}");

@@ -99,7 +99,7 @@ fn the_documentation_is_read_over_the_socket() {
     let html = html["text"].as_str().unwrap();
     assert!(html.contains("<h1 id=\"the-board\">"), "{html}");
     assert!(html.contains("href=\"/docs/"), "{html}");
-    let first = read("start/first-ten-minutes", "markdown");
+    let first = read("start/install", "markdown");
     assert!(first["previous"].is_null(), "{first}");
 
     let hits = home.call("docs_search", &json!({"query": "log.level", "limit": 3}));

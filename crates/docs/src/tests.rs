@@ -311,7 +311,7 @@ fn every_page_is_listed_with_what_it_is_about() {
     }
     let kinds: Vec<_> = pages().iter().map(|page| page.kind).collect();
     assert!(kinds.is_sorted(), "by kind");
-    assert_eq!(pages()[0].path, "start/first-ten-minutes");
+    assert_eq!(pages()[0].path, "start/install");
     let beside = neighbours(&pages()[1]);
     assert_eq!(beside.previous, Some(pages()[0].link()));
     assert_eq!(beside.next, Some(pages()[2].link()));
