@@ -211,6 +211,38 @@ fn what_an_agents_own_record_contradicts_is_told_with_both_sides() {
     });
 }
 
+/// The hook is asked by the CLI itself, of which the protocol is another program's word.
+#[test]
+fn a_hook_that_is_asked_about_another_command_is_told_with_both_sides() {
+    let asking = |hooked: &str| {
+        format!(
+            r#"judge() {{ settings=$(grep -o '"settings":"[^"]*"' "$0.heard" | cut -d'"' -f4)
+               printf '{{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"%s","tool_input":{{"command":"%s"}},"cwd":"%s"}}' "$1" "$2" "$PWD" \
+               | "$MISSION" hook "${{settings%/*}}/access.json" --judge --unreported > "$0.judged" 2>&1; }}
+            greet; open; hear; call tool_call pending ls; judge c1 '{hooked}'; may 5 ls; hear
+            call tool_call_update completed ls; words "It was listed."; end 3"#
+        )
+    };
+    let (honest, another) = (asking("ls"), asking("rm -rf everything"));
+    let agents = Agents::new("", &[("honest", &honest), ("hooked-another", &another)]);
+    for agent in ["honest", "hooked-another"] {
+        agents.begin_in_place_of("claude", "claude-agent-acp", agent);
+        agents.wait(agent, "confirming");
+        let answer = ["slot", "answer", agent, "Yes", "--wait", "30"];
+        agents.home.json(&answer);
+        agents.wait_for_words(agent, "It was listed.");
+    }
+    let mut found = Vec::new();
+    wait_for("the other command to be noticed", || {
+        found = agents.incidents("slot_input_mismatch");
+        !found.is_empty()
+    });
+    assert_eq!(found.len(), 1, "{found:?}");
+    let summary = found[0]["summary"].as_str().unwrap();
+    let both = r#"hooked-another: allowed was "ls", its hook asked about "rm -rf everything""#;
+    assert!(summary.contains(both), "{summary}");
+}
+
 #[test]
 fn silence_is_waited_for_so_long_and_then_said() {
     let scripts = [

@@ -85,6 +85,7 @@ impl Agents {
             home.join("bin").display(),
             std::env::var("PATH").unwrap()
         );
+        let mission = format!("--env=MISSION={}", crate::harness::binary().display());
         let (work, home) = (
             work.display().to_string(),
             format!("--env=HOME={}", home.display()),
@@ -99,7 +100,15 @@ impl Agents {
             "--name",
             agent,
         ];
-        let where_it_is = ["--cwd", &work, "--no-context", "--trust", &path, &home];
+        let where_it_is = [
+            "--cwd",
+            &work,
+            "--no-context",
+            "--trust",
+            &path,
+            &home,
+            &mission,
+        ];
         self.home.json(&[&run[..], &where_it_is].concat());
     }
 

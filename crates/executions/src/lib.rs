@@ -19,6 +19,7 @@ mod facts;
 mod finish;
 mod follow;
 mod handoff;
+mod hooked_calls;
 mod interrupt;
 mod journal_anchors;
 mod journal_page;
@@ -49,7 +50,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use missiond_adapters::HookReport;
+use missiond_adapters::{HookReport, ToolSubject};
 use missiond_api::Home;
 use missiond_audit::AuditLog;
 use missiond_config::Config;
@@ -63,6 +64,7 @@ use missiond_slots::{SlotCommand, Slots};
 use missiond_store::MissionDb;
 use missiond_timeline::Timeline;
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::audited::AuditedJournals;
@@ -204,6 +206,16 @@ impl Executions {
                 .try_send(SlotCommand::HookReported(report.event));
         }
         Ok(())
+    }
+
+    /// What the hook of an agent's program asked about: a call, by the id that its protocol
+    /// and its record know it by. It is held against what they tell of it.
+    pub fn hook_asked(&self, execution: ExecutionId, call: &str, arguments: &Value) {
+        if let Some(run) = self.context.run(execution)
+            && let Some(subject) = ToolSubject::of(arguments)
+        {
+            run.hooked_calls.add(call.to_owned(), subject);
+        }
     }
 
     /// Queues a text for the agent; it is typed when the agent waits for one.

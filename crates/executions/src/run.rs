@@ -26,6 +26,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, Notify};
 
 use super::audited;
+use super::hooked_calls::HookedCalls;
 use super::repeated_calls::RepeatedCalls;
 use super::startup::Startup;
 use crate::error::ExecutionError;
@@ -91,6 +92,7 @@ pub struct Run {
     /// Held by whoever ends its program: a second one waits for the first.
     pub(super) ending: Mutex<()>,
     pub(super) repeated_calls: RepeatedCalls,
+    pub(super) hooked_calls: HookedCalls,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +153,7 @@ impl Run {
             closed: Notify::new(),
             ending: Mutex::default(),
             repeated_calls: RepeatedCalls::default(),
+            hooked_calls: HookedCalls::default(),
         };
         Ok((run, received))
     }

@@ -1,11 +1,12 @@
-//! The agent's own record as the witness of its protocol.
+//! The agent's own record and its hook as the witnesses of its protocol.
 //!
 //! While a protocol drives, no screen is there that could disagree with it. But each CLI
 //! writes down what it does, for itself: which tools it ran with which arguments, and where
-//! a turn ended. Nothing of that is taken into the journal a second time; it is held against
-//! what the protocol said. A tool that ran with another input than was announced or allowed,
-//! and a turn of which the two say different things for longer than a moment, are incidents
-//! that show both sides.
+//! a turn ended; and some ask a hook before each tool, with the input they will run. Nothing
+//! of that is taken into the journal a second time; it is held against what the protocol
+//! said. A tool that ran or was to run with another input than was announced or allowed, and
+//! a turn of which the two say different things for longer than a moment, are incidents that
+//! show both sides.
 
 use std::time::{Duration, Instant};
 
@@ -44,13 +45,14 @@ struct Record {
     caught_up: bool,
 }
 
-/// What both sides say of a call, by the id that both know it by.
+/// What each side says of a call, by the id that all know it by.
 #[derive(Debug)]
 struct Call {
     id: String,
     /// By the protocol: what was announced, or what was asked about.
     told: Option<ToolSubject>,
     was_asked: bool,
+    hooked: Option<ToolSubject>,
     done: Option<ToolSubject>,
     is_compared: bool,
 }
@@ -66,6 +68,31 @@ struct Turn {
     ended: Option<Instant>,
     /// The last tool of the record.
     worked: Option<(Instant, String)>,
+}
+
+impl Call {
+    fn mismatch(&self) -> Option<String> {
+        let before = if self.was_asked {
+            "allowed"
+        } else {
+            "announced"
+        };
+        let told = self.told.as_ref().map(|subject| (before, subject));
+        let hooked = self.hooked.as_ref().map(|subject| ("hooked", subject));
+        let asked = self.hooked.as_ref();
+        let asked = asked.map(|subject| ("its hook asked about", subject));
+        let done = self.done.as_ref();
+        let done = done.map(|subject| ("its own record says", subject));
+        [(told, asked), (told, done), (hooked, done)]
+            .into_iter()
+            .find_map(|(one, other)| {
+                let ((before, one), (says, other)) = (one?, other?);
+                let (one_text, other_text) = (one.text(), other.text());
+                other
+                    .contradicts(one)
+                    .then(|| format!("{before} was {one_text:?}, {says} {other_text:?}"))
+            })
+    }
 }
 
 impl Witness {
@@ -144,6 +171,7 @@ impl Witness {
                 id: id.to_owned(),
                 told: None,
                 was_asked: false,
+                hooked: None,
                 done: None,
                 is_compared: false,
             });
@@ -179,28 +207,15 @@ impl Witness {
         }
     }
 
-    /// Calls that were made with another input than the protocol said, each once.
+    /// Calls of which two sides say something else, each once.
     fn mismatches(&mut self) -> Vec<String> {
-        let mut found = Vec::new();
-        for call in &mut self.calls {
-            let (Some(told), Some(done)) = (&call.told, &call.done) else {
-                continue;
-            };
-            if !call.is_compared && done.contradicts(told) {
-                call.is_compared = true;
-                let before = if call.was_asked {
-                    "allowed"
-                } else {
-                    "announced"
-                };
-                found.push(format!(
-                    "{before} was {:?}, its own record says {:?}",
-                    told.text(),
-                    done.text()
-                ));
-            }
-        }
-        found
+        let calls = self.calls.iter_mut().filter(|call| !call.is_compared);
+        let found = calls.filter_map(|call| {
+            let both = call.mismatch()?;
+            call.is_compared = true;
+            Some(both)
+        });
+        found.collect()
     }
 
     /// What the two say of the turn, where that has differed for longer than `patience`, or
@@ -229,7 +244,7 @@ impl Witness {
         })
     }
 
-    /// Reads on in the record, and tells what it contradicts.
+    /// Reads on in the record, hears the hook, and tells what they contradict.
     pub(super) async fn testify(
         &mut self,
         context: &Context,
@@ -242,6 +257,9 @@ impl Witness {
                 memory: TranscriptMemory::default(),
                 caught_up: false,
             });
+        }
+        for (call, subject) in run.hooked_calls.take() {
+            self.call(&call).hooked = Some(subject);
         }
         self.read_on(&run.engine).await;
         let name = || {
@@ -358,6 +376,26 @@ mod tests {
             arguments: 0,
             subject: Some(ToolSubject::Command(command.to_owned())),
         }
+    }
+
+    #[test]
+    fn a_call_is_told_of_once_by_the_first_two_that_differ() {
+        let command = |text: &str| Some(ToolSubject::Command(text.to_owned()));
+        let mut witness = Witness::new();
+        witness.read(&ran("make"), true, Instant::now());
+        let call = witness.call("c1");
+        call.hooked = command("make");
+        assert!(witness.mismatches().is_empty(), "nothing was announced");
+        witness.call("c1").hooked = command("ls");
+        let both = r#"hooked was "ls", its own record says "make""#;
+        assert_eq!(witness.mismatches(), [both]);
+        witness.call("c1").told = command("cat");
+        assert!(witness.mismatches().is_empty(), "it was told before");
+        let call = witness.call("c2");
+        (call.told, call.hooked) = (command("ls"), command("make"));
+        call.was_asked = true;
+        let both = r#"allowed was "ls", its hook asked about "make""#;
+        assert_eq!(witness.mismatches(), [both]);
     }
 
     #[test]

@@ -36,6 +36,11 @@ impl Permissions {
         let open = open.ok_or_else(|| {
             QuestionError::Invalid("the execution of this agent has ended".to_owned())
         })?;
+        if open.controller() == Controller::Structured
+            && let Some(call) = &used.call
+        {
+            self.executions.hook_asked(execution, call, &used.input);
+        }
         if is_own(&used) {
             return Ok(leave());
         }
