@@ -28,6 +28,11 @@ may() {
 call() { tell "{\"sessionUpdate\":\"$1\",\"toolCallId\":\"c1\",\"kind\":\"execute\",\"title\":\"Run it\",\"status\":\"$2\",\"rawInput\":{\"command\":\"$3\"}}"; }
 "#;
 
+/// The program of an agent that does this, and then only hears.
+pub(crate) fn with_manners(script: &str) -> String {
+    format!("{MANNERS}\n{script}\nwhile :; do hear; done\n")
+}
+
 /// A home with a daemon that knows these agents, each by its script.
 pub(crate) struct Agents {
     pub(crate) home: TestHome,
@@ -43,8 +48,7 @@ impl Agents {
         let mut config = config.to_owned();
         for (name, script) in scripts {
             let file = folder.path().join(name);
-            let goes_on = "while :; do hear; done";
-            std::fs::write(&file, format!("{MANNERS}\n{script}\n{goes_on}\n")).unwrap();
+            std::fs::write(&file, with_manners(script)).unwrap();
             let file = json!([file]);
             config +=
                 &format!("[[engines.added]]\nname = \"{name}\"\ncommand = \"sh\"\nargs = {file}\n");

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Field, notes, outcome, writes};
-use crate::harness::wait_for;
+use super::{Field, QUICK, notes, outcome, writes};
+use crate::harness::{TestHome, wait_for};
+use crate::scripted_agent::with_manners;
 
 #[test]
 fn a_usage_limit_parks_the_task_and_its_conversation_goes_on_after_the_reset() {
@@ -66,6 +67,37 @@ fn a_usage_limit_that_only_the_transcript_tells_parks_the_task_too() {
     assert_eq!(field.events("usage_limit_reached").len(), 1);
     let details = field.wait_status(&task, "done");
     assert_eq!(details["attempts"].as_array().unwrap().len(), 2);
+}
+
+/// No word of it says that it is a limit: the sort of the error does.
+#[test]
+fn a_usage_limit_that_only_the_protocol_tells_parks_the_task_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let agent = folder.path().join("limited");
+    let refusal =
+        r#"{"code":-32603,"message":"Try again later.","data":{"errorKind":"rate_limit"}}"#;
+    let script = with_manners(&format!(
+        r#"greet; open; hear; say '"id":3,"error":{refusal}'"#
+    ));
+    std::fs::write(&agent, script).unwrap();
+    let added = format!(
+        "[[engines.added]]\nname = \"limited\"\ncommand = \"sh\"\nargs = {}\n",
+        json!([agent])
+    );
+    let field = Field::quiet(TestHome::with_config(&format!("{QUICK}{added}")));
+    field.home.start();
+    field.resume();
+    let repository = field.repository();
+    let add = json!({"task": {"title": "limited", "engine": "limited", "repository": repository}});
+    let added = field.home.json(&["call", "board_add", &add.to_string()]);
+    let task = added["task"]["number"].as_str().unwrap().to_owned();
+    field.wait(&task, "parked", |details| {
+        outcome(details, 0) == "superseded"
+    });
+    let reached = field.events("usage_limit_reached");
+    assert_eq!(reached.len(), 1);
+    let said = reached[0].to_string();
+    assert!(said.contains("Try again later."), "{said}");
 }
 
 #[test]
