@@ -318,6 +318,89 @@ mod tests {
         );
     }
 
+    /// The words in backticks of each cell of the rows that begin like this.
+    fn row(begins: &str) -> Vec<Vec<&'static str>> {
+        let page = include_str!("../../../docs/reference/environment.md");
+        let row = page
+            .lines()
+            .find(|line| line.starts_with(&format!("| {begins}")));
+        let row = row.unwrap_or_else(|| panic!("no row {begins}"));
+        let cells = row.split(" | ");
+        cells
+            .map(|cell| cell.split('`').skip(1).step_by(2).collect())
+            .collect()
+    }
+
+    #[test]
+    fn the_page_of_the_environment_lists_what_is_passed_on() {
+        let listed = |begins: &str| {
+            let mut names = row(begins).remove(1);
+            names.sort_unstable();
+            names
+        };
+        assert_eq!(listed("who and where the person is"), IDENTITY);
+        let mut locale = listed("language and time");
+        assert!(locale.contains(&"LC_*"));
+        locale.retain(|name| *name != "LC_*");
+        assert_eq!(locale, LOCALE);
+        assert_eq!(listed("where programs are found"), FOLDERS);
+        assert_eq!(listed("toolchains"), TOOLCHAINS);
+        assert_eq!(listed("a company's own certificates"), CERTIFICATES);
+        let mut proxies = listed("the way out of a network");
+        let small: Vec<_> = proxies
+            .iter()
+            .map(|name| name.to_ascii_lowercase())
+            .collect();
+        proxies.extend(
+            small
+                .iter()
+                .map(|name| PROXIES.iter().find(|own| *own == name).unwrap()),
+        );
+        assert_eq!(proxies, PROXIES);
+    }
+
+    #[test]
+    fn the_page_of_the_environment_says_what_each_kind_gets_beside_the_list() {
+        let (github, git) = ("`gh`", "git of missiond's own");
+        let remote = "the same, going to a remote";
+        let kinds = [
+            (Child::Agent, &["an agent in a slot"][..]),
+            (Child::ToolServer, &["an MCP server"]),
+            (Child::Command, &["a check, a step"]),
+            (Child::GitHub, &[github]),
+            (Child::Git, &[git]),
+            (Child::GitRemote, &[git, remote, github]),
+        ];
+        for (kind, rows) in kinds {
+            let cells: Vec<_> = rows.iter().map(|begins| row(begins)).collect();
+            let gets = |name: &str| {
+                let mut gets = cells.iter().flat_map(|cells| &cells[1]);
+                gets.any(|word| match word.strip_suffix('*') {
+                    Some(beginning) => name.starts_with(beginning),
+                    None => name == *word,
+                })
+            };
+            for name in kind.additions() {
+                let is_everyones = CERTIFICATES.contains(name);
+                assert!(is_everyones || gets(name), "{kind:?} gets {name}");
+            }
+            let told = &cells[0][2];
+            let mut expected: Vec<_> = kind
+                .fixed()
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            expected.sort();
+            let mut told: Vec<_> = told.iter().filter(|word| word.contains('=')).collect();
+            told.sort();
+            assert_eq!(
+                told,
+                expected.iter().collect::<Vec<_>>(),
+                "{kind:?} is told"
+            );
+        }
+    }
+
     #[test]
     fn what_is_no_text_passes_as_it_is() {
         let value = OsStr::from_bytes(b"/home/\xff").to_owned();
