@@ -15,6 +15,7 @@ mod home_path;
 mod host;
 pub mod lineage;
 pub mod mark;
+pub mod peer;
 pub mod processes;
 pub mod programs;
 pub mod tcp;

@@ -6,6 +6,7 @@ use interprocess::local_socket::traits::StreamCommon;
 use missiond_core::Principal;
 use missiond_operations::state::Daemon;
 use missiond_os::lineage::{Lineage, Top, Unknown};
+use missiond_os::peer::Peer;
 use missiond_pty::host::is_of_a_slot;
 
 /// What is known of a process by those above it.
@@ -64,7 +65,18 @@ fn of_lineage(lineage: &Lineage, daemon: &Daemon) -> Descent {
 pub(crate) fn of_socket(stream: &Stream, daemon: &Daemon) -> Principal {
     let pid = stream.peer_creds().ok().and_then(|creds| creds.pid());
     let pid = pid.and_then(|pid| u32::try_from(pid).ok());
-    let principal = match pid.map(|pid| Descent::of(pid, daemon)) {
+    let Stream::UdSocket(socket) = stream;
+    let descent = pid.map(|pid| {
+        let peer = Peer::of(socket);
+        let descent = Descent::of(pid, daemon);
+        // Whoever ended meanwhile may have left its number to another, who was looked at.
+        if peer.has_ended() {
+            Descent::Ours(Principal::Untold)
+        } else {
+            descent
+        }
+    });
+    let principal = match descent {
         Some(Descent::Ours(principal)) => principal,
         Some(Descent::Outside | Descent::NotTold | Descent::Hidden { at_terminal: true }) => {
             Principal::Person
