@@ -302,6 +302,48 @@ fn an_older_copy_of_anything_is_found() {
 }
 
 #[test]
+fn events_of_the_timeline_that_are_gone_or_changed_are_found() {
+    let stage = with_history();
+    let home = &stage.home;
+    let saved = Saved::of(home);
+    let of_kind = ["--json", "audit", "list", "--kind", "timeline"];
+    let on_record = text(&home.mission(&of_kind).stdout);
+    assert!(on_record.contains("events 1 to "), "{on_record}");
+    for (statement, expected) in [
+        ("DELETE FROM system_timeline WHERE seq = 3", "events_gone"),
+        (
+            "DELETE FROM system_timeline WHERE seq = (SELECT max(seq) FROM system_timeline)",
+            "events_gone",
+        ),
+        ("DELETE FROM system_timeline", "events_gone"),
+        (
+            "UPDATE system_timeline SET payload = replace(payload, '\"', '\" ') WHERE seq = 2",
+            "events_changed",
+        ),
+        (
+            "UPDATE system_timeline SET at = at - 1000000 WHERE seq = 4",
+            "events_changed",
+        ),
+    ] {
+        let db = rusqlite::Connection::open(home.home().database()).unwrap();
+        assert!(db.execute(statement, []).unwrap() > 0, "{statement}");
+        drop(db);
+        let (sound, found) = verified(home);
+        assert!(
+            !sound && !found.is_empty() && found.iter().all(|one| one == expected),
+            "{statement}: {found:?}"
+        );
+        saved.put_back(&DATABASE);
+        intact(home);
+    }
+    // What comes after it is known again.
+    home.start();
+    tool_rule(home, "Four");
+    home.json(&["daemon", "stop"]);
+    intact(home);
+}
+
+#[test]
 fn another_key_and_another_log_are_found() {
     let stage = with_history();
     let home = &stage.home;

@@ -85,6 +85,12 @@ impl Anchors {
         }
     }
 
+    /// The database.
+    #[must_use]
+    pub const fn db(&self) -> &MissionDb {
+        &self.db
+    }
+
     /// What is remembered now.
     pub async fn memory(&self) -> Result<Memory, StoreError> {
         let home = self.home.clone();

@@ -1,8 +1,8 @@
 //! What is to be put on record, before it has its place in the chain.
 
 use missiond_core::{
-    AuditKind, AuditRecord, AuditWho, AuditedJournal, AuditedKey, Principal, Timestamp,
-    TraceContext, TraceId,
+    AuditKind, AuditRecord, AuditWho, AuditedEvents, AuditedJournal, AuditedKey, Principal,
+    Timestamp, TraceContext, TraceId,
 };
 use missiond_os::hex;
 use missiond_secrets::mask;
@@ -28,6 +28,7 @@ pub struct Entry {
     outcome: String,
     trace: Option<TraceId>,
     journals: Vec<AuditedJournal>,
+    events: Option<AuditedEvents>,
     key: Option<AuditedKey>,
 }
 
@@ -51,6 +52,7 @@ impl Entry {
             outcome: "done".to_owned(),
             trace: None,
             journals: Vec::new(),
+            events: None,
             key: None,
         }
     }
@@ -126,6 +128,12 @@ impl Entry {
         self
     }
 
+    /// What stands in the timeline.
+    pub(crate) fn events(mut self, events: AuditedEvents) -> Self {
+        self.events = Some(events);
+        self
+    }
+
     pub(crate) fn key(mut self, key: AuditedKey) -> Self {
         self.key = Some(key);
         self
@@ -144,6 +152,7 @@ impl Entry {
             outcome: self.outcome,
             trace: self.trace,
             journals: self.journals,
+            events: self.events,
             key: self.key,
         }
     }

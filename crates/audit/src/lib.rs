@@ -4,7 +4,8 @@
 //! Above the line there is no I/O: what a record is ([`Entry`]), how records are chained and
 //! signed (`chain`, `keys`) and how a chain is checked ([`verify`]). Below it are the log that
 //! is written ([`AuditLog`]), the keys in their folder ([`identity`]), the places that
-//! remember where the log ended ([`anchors`]) and reading ([`read`]).
+//! remember where the log ended ([`anchors`]), what the log remembers of the timeline
+//! ([`timeline`]) and reading ([`read`]).
 //!
 //! A record is on disk before whoever asked for it goes on. Whoever has something to put on
 //! record needs [`AuditLog::record`] and an [`Entry`], and nothing else of this crate.
@@ -19,6 +20,7 @@ mod call;
 pub mod identity;
 mod log;
 pub mod read;
+pub mod timeline;
 
 pub use call::AuditedCall;
 pub use chain::{Head, MAX_LINE};

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use missiond_core::{AuditKind, AuditRecord, AuditedJournal, AuditedKey, ExecutionId};
+use missiond_core::{
+    AuditKind, AuditRecord, AuditedEvents, AuditedJournal, AuditedKey, ExecutionId, Seq,
+};
 use missiond_os::hex;
 
 use crate::chain::{BEGINNING, Chain, Hash, Head, Line, hash_is_right};
@@ -75,6 +77,10 @@ pub enum Finding {
     },
     #[error("the journal of {execution} cannot be read: {why}")]
     JournalUnreadable { execution: ExecutionId, why: String },
+    #[error("of the events {first} to {last} of the timeline {missing} are gone")]
+    EventsGone { first: Seq, last: Seq, missing: u64 },
+    #[error("the events {first} to {last} of the timeline are not those that were there")]
+    EventsChanged { first: Seq, last: Seq },
 }
 
 impl Finding {
@@ -103,6 +109,8 @@ impl Finding {
             Self::JournalCut { .. } => "journal_cut",
             Self::JournalChanged { .. } => "journal_changed",
             Self::JournalUnreadable { .. } => "journal_unreadable",
+            Self::EventsGone { .. } => "events_gone",
+            Self::EventsChanged { .. } => "events_changed",
         }
     }
 }
@@ -128,6 +136,8 @@ pub struct Verification {
     pub anchored: u64,
     /// Where each journal was last, as far as the records say.
     pub journals: BTreeMap<ExecutionId, AuditedJournal>,
+    /// What stood in the timeline, oldest first.
+    pub events: Vec<AuditedEvents>,
     pub findings: Vec<Finding>,
 }
 
@@ -135,6 +145,13 @@ impl Verification {
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
+    }
+
+    /// How many events of the timeline the log remembers.
+    #[must_use]
+    pub fn events_known(&self) -> u64 {
+        let counts = self.events.iter().map(AuditedEvents::count);
+        counts.sum()
     }
 
     pub fn report(&mut self, finding: Finding) {
@@ -252,6 +269,7 @@ impl Verifier {
                 newest.clone_from(journal);
             }
         }
+        self.found.events.extend(record.events.clone());
         if let Some(change) = &record.key {
             self.change_key(seq, change);
         }

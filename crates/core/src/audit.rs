@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ExecutionId, Principal, PrincipalKind, Timestamp, TraceId};
+use crate::{ExecutionId, Principal, PrincipalKind, Seq, Timestamp, TraceId};
 
 /// What sort of thing a record is about.
 #[derive(
@@ -30,6 +30,8 @@ pub enum AuditKind {
     Daemon,
     /// Where journals ended.
     Journals,
+    /// What stood in the timeline.
+    Timeline,
     /// The key that signs was made, or another took its place.
     Key,
     /// What was found on opening was not what had been left.
@@ -37,7 +39,7 @@ pub enum AuditKind {
 }
 
 impl AuditKind {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Decision,
         Self::Call,
         Self::Tool,
@@ -46,6 +48,7 @@ impl AuditKind {
         Self::Configuration,
         Self::Daemon,
         Self::Journals,
+        Self::Timeline,
         Self::Key,
         Self::Integrity,
     ];
@@ -61,6 +64,7 @@ impl AuditKind {
             Self::Configuration => "configuration",
             Self::Daemon => "daemon",
             Self::Journals => "journals",
+            Self::Timeline => "timeline",
             Self::Key => "key",
             Self::Integrity => "integrity",
         }
@@ -133,6 +137,22 @@ pub struct AuditedJournal {
     pub hash: String,
 }
 
+/// Events of the timeline, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditedEvents {
+    pub first: Seq,
+    pub last: Seq,
+    /// SHA-256 of their rows, in hexadecimal digits.
+    pub hash: String,
+}
+
+impl AuditedEvents {
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        u64::try_from(self.last.0 - self.first.0 + 1).unwrap_or(0)
+    }
+}
+
 /// A key that signs from here on, with what proves that its holder and the holder of the
 /// one before wanted that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -173,6 +193,8 @@ pub struct AuditRecord {
     pub trace: Option<TraceId>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub journals: Vec<AuditedJournal>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<AuditedEvents>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<AuditedKey>,
 }

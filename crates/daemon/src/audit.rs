@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use missiond_api::Home;
 use missiond_audit::anchors::Anchors;
+use missiond_audit::timeline::AuditedTimeline;
 use missiond_audit::{AuditLog, Entry};
 use missiond_core::{AuditKind, Clock, Severity};
 use missiond_operations::VERSION;
@@ -58,13 +59,21 @@ pub(crate) async fn start(
         .record(entry.exact(&config))
         .await
         .map_err(on_record)?;
+    let of_timeline = AuditedTimeline {
+        db: db.clone(),
+        folder,
+        log: audit.clone(),
+    };
+    supervisor.spawn_restarting("audit of the timeline", move || of_timeline.clone().run());
     let log = audit.clone();
     supervisor.spawn_restarting("audit anchors", move || places.clone().run(log.clone()));
     Ok(audit)
 }
 
-/// Puts the end on record and anchors it.
-pub(crate) async fn stop(audit: &AuditLog, places: &Anchors, reason: &str) {
+/// Puts the rest of the timeline and the end on record, and anchors that.
+pub(crate) async fn stop(of_timeline: AuditedTimeline, places: &Anchors, reason: &str) {
+    of_timeline.record().await;
+    let audit = &of_timeline.log;
     let entry = Entry::of_daemon(AuditKind::Daemon, "daemon", "stop").about(reason);
     if let Err(error) = audit.record(entry).await {
         tracing::error!(%error, "end not on record");

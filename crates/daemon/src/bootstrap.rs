@@ -17,6 +17,7 @@ use missiond_attention::permissions::{self, Permissions};
 use missiond_attention::questions::Questions;
 use missiond_audit::AuditLog;
 use missiond_audit::anchors::{Anchors, home_name as home_name_in};
+use missiond_audit::timeline::AuditedTimeline;
 use missiond_autopilot::board::Board;
 use missiond_autopilot::worktrees::Worktrees;
 use missiond_autopilot::{self as autopilot, Autopilot};
@@ -818,7 +819,12 @@ async fn close(daemon: &Daemon, run: &ThisRun) -> Result<(), StartError> {
         home_name_in(url, &daemon.host, daemon.home.data_dir()),
         &daemon.home.audit_dir(),
     );
-    audit::stop(&daemon.audit, &places, &daemon.shutdown.reason()).await;
+    let of_timeline = AuditedTimeline {
+        db: daemon.db.clone(),
+        folder: daemon.home.audit_dir(),
+        log: daemon.audit.clone(),
+    };
+    audit::stop(of_timeline, &places, &daemon.shutdown.reason()).await;
     let closed = daemon.db.clone().close().await;
     Ok(ended.and(closed)?)
 }

@@ -15,6 +15,9 @@ use missiond_core::{
     Category, DaemonId, Event, Seq, TimelineEvent, Timestamp, TraceContext, TraceId,
 };
 
+use missiond_os::hex;
+use sha2::{Digest, Sha256};
+
 use crate::sqlite::SqliteConnection;
 use crate::tx::Link;
 use crate::{Row, StoreError, Tx, Value};
@@ -165,6 +168,28 @@ pub async fn read_after(tx: &mut Tx<'_>, after: Seq, limit: u32) -> Result<Page,
 pub async fn query(tx: &mut Tx<'_>, filter: &TimelineFilter) -> Result<Page, StoreError> {
     let (sql, params) = selection(filter);
     Ok(page(&tx.query(&sql, &params).await?))
+}
+
+/// How many events there are from `first` to `last`, and SHA-256 over all that stands in
+/// their rows, in hexadecimal digits.
+pub async fn digest(tx: &mut Tx<'_>, first: Seq, last: Seq) -> Result<(u64, String), StoreError> {
+    let sql = "SELECT seq, at, daemon, trace_id, span_id, parent_span_id, kind, category, payload \
+         FROM system_timeline WHERE seq >= $1 AND seq <= $2 ORDER BY seq";
+    let rows = tx.query(sql, &[first.into(), last.into()]).await?;
+    let mut hash = Sha256::new();
+    for row in &rows {
+        for number in 0..2 {
+            hash.update(row.get::<i64>(number)?.to_le_bytes());
+        }
+        for text in 2..9 {
+            let text = row.get::<Option<String>>(text)?;
+            // Its length first, so that no two rows are the same bytes.
+            let length = text.as_ref().map_or(u64::MAX, |text| text.len() as u64);
+            hash.update(length.to_le_bytes());
+            hash.update(text.unwrap_or_default());
+        }
+    }
+    Ok((rows.len() as u64, hex::encode(&hash.finalize())))
 }
 
 /// Every event of one causal chain, oldest first.

@@ -15,8 +15,8 @@ Examples:
   mission audit list --text permission_add
   mission audit list --json | jq -r .action")]
     List {
-        /// Only this sort: decision, call, tool, refusal, configuration, daemon, journals, key
-        /// or integrity.
+        /// Only this sort: decision, call, tool, model, refusal, configuration, daemon,
+        /// journals, timeline, key or integrity.
         #[arg(long, value_name = "KIND", value_parser = kind)]
         kind: Option<AuditKind>,
         /// Only records that have this in who, what, by which rule or outcome.
@@ -39,9 +39,9 @@ Examples:
     /// written.
     ///
     /// Finds a changed, removed, moved or added record, a missing beginning or end, an older
-    /// copy of the log, of the database or of a journal, a journal that is gone, and a
-    /// signature by another key. Needs no daemon and changes nothing. Ends with 0 only when
-    /// nothing is found.
+    /// copy of the log, of the database or of a journal, a journal that is gone, a signature
+    /// by another key, and events of the timeline that are gone or changed. Needs no daemon
+    /// and changes nothing. Ends with 0 only when nothing is found.
     #[command(after_help = "Examples:\n  mission audit verify\n  mission audit verify --json")]
     Verify,
     /// Write the log out as it stands, a line of JSON for each record and each signed head.

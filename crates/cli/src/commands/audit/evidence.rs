@@ -10,6 +10,7 @@ use missiond_api::Home;
 use missiond_audit::Identity;
 use missiond_audit::anchors::{Anchors, Memory, home_name};
 use missiond_audit::read;
+use missiond_audit::timeline;
 use missiond_audit::verify::{Finding, Verification, Verifier};
 use missiond_config::Config;
 use missiond_core::{ErrorCode, SystemClock};
@@ -38,6 +39,8 @@ struct Report {
     anchored: u64,
     /// Journals that the audit knows.
     journals: usize,
+    /// Events of the timeline that the audit knows.
+    events: u64,
     findings: Vec<ReportedFinding>,
 }
 
@@ -70,6 +73,7 @@ pub(super) fn verify(home: &Home, output: &mut Output) -> Result<ExitCode, Failu
         key: found.key.map(|key| key.name()),
         anchored: found.anchored,
         journals: found.journals.len(),
+        events: found.events_known(),
         findings: found.findings.iter().map(reported).collect(),
     };
     output.result(&report, print);
@@ -80,8 +84,10 @@ fn print(output: &mut Output, report: &Report) {
     let records = counted(report.records, "record", "records");
     if report.intact {
         let journals = counted(report.journals as u64, "journal", "journals");
+        let events = counted(report.events, "event", "events");
         let line = format!(
-            "{}: {records}, signed by the key {}, and {journals} as the audit has them",
+            "{}: {records}, signed by the key {}, and {journals} and {events} of the timeline as the \
+             audit has them",
             output.paint.apply(Style::Green, "intact"),
             report.key.as_deref().unwrap_or("of nobody")
         );
@@ -181,6 +187,9 @@ impl Evidence {
             found.check_place(place, newest);
         }
         check_journals(self.journals(), &mut found);
+        if let Some((anchors, _)) = &self.database {
+            runtime.block_on(timeline::check(anchors.db(), &mut found))?;
+        }
         Ok(found)
     }
 }
