@@ -377,3 +377,26 @@ fn a_configuration_that_others_may_write_is_not_obeyed() {
         assert!(may || said.contains("may be written by others"), "{said}");
     }
 }
+
+/// Thousands of tasks and texts would fill the board and the database.
+#[test]
+fn an_agent_stores_only_so_much_an_hour_and_the_person_as_before() {
+    let home = TestHome::with_config("[ipc]\nagent_changes_per_hour = 5\n");
+    home.start();
+    let mission = quoted(&binary().display().to_string());
+    let script = format!(
+        "for n in 1 2 3 4 5 6 7 8; do {mission} --no-start call board_add \
+         '{{\"task\":{{\"title\":\"one more\"}}}}' > /dev/null 2>> why && echo added; done\n"
+    );
+    inside(&home, "inside", &script);
+    assert_eq!(said(&home, "inside").lines().count(), 5);
+    let why = std::fs::read_to_string(home.path().join("why")).unwrap();
+    assert_eq!(
+        why.matches("`ipc.agent_changes_per_hour`").count(),
+        3,
+        "{why}"
+    );
+    for _ in 0..8 {
+        home.call("board_add", &json!({"task": {"title": "of a person"}}));
+    }
+}

@@ -4,6 +4,7 @@
 //! turns a panic into an error and an incident, and counts and tells the outcome.
 //! No presentation does any of that for itself.
 
+use crate::allowance::Allowances;
 use crate::authority::{self, Refusals, Started};
 use crate::call_log::{CallLine, CallLog};
 use crate::state::Daemon;
@@ -127,6 +128,7 @@ pub struct Operations {
     log: CallLog,
     started: Arc<Started>,
     refusals: Refusals,
+    allowances: Allowances,
 }
 
 impl std::fmt::Debug for Operations {
@@ -145,6 +147,7 @@ impl Operations {
             log: CallLog::default(),
             started: Arc::default(),
             refusals: Refusals::default(),
+            allowances: Allowances::default(),
         }
     }
 
@@ -248,6 +251,10 @@ impl Operations {
         let name = spec.name;
         self.check(spec, principal, params.as_deref()).await?;
         let started = Instant::now();
+        let config = self.daemon.config();
+        let bytes = params.as_deref().map_or(0, |params| params.get().len());
+        let allowances = &self.allowances;
+        allowances.take(&config.ipc, principal, spec, bytes, started)?;
         let trace = TraceContext::root();
         let audit = &self.daemon.audit;
         let text = params.as_deref().map_or("{}", RawValue::get);
@@ -260,7 +267,7 @@ impl Operations {
             reporter,
             started: Arc::clone(&self.started),
         };
-        let limit = self.daemon.config().ipc.request_timeout();
+        let limit = config.ipc.request_timeout();
         let metrics = Arc::clone(&self.daemon.metrics);
         metrics.requests_in_flight.up();
         // Counted down also when the caller goes away and this future is dropped.

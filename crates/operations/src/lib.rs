@@ -3,6 +3,7 @@
 //! Each domain registers its own; [`Operations::call`] is the only way in.
 
 mod access;
+mod allowance;
 mod allowed;
 mod alternatives;
 mod attention;

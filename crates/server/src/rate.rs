@@ -1,65 +1,28 @@
-//! A token bucket: so many requests per second, with a burst of one second.
+//! So many requests per second, with a burst of one second.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use missiond_core::Principal;
+use missiond_runtime::Bucket;
 use parking_lot::Mutex;
 
 /// Principals whose requests are counted; beyond it those who rested are forgotten.
 const COUNTED: usize = 1024;
 
-#[derive(Debug)]
-pub(crate) struct RateLimit {
-    per_second: f64,
-    tokens: f64,
-    filled_at: Instant,
-}
-
-impl RateLimit {
-    pub(crate) fn new(per_second: u32, now: Instant) -> Self {
-        let per_second = f64::from(per_second);
-        Self {
-            per_second,
-            tokens: per_second,
-            filled_at: now,
-        }
-    }
-
-    /// Whether nothing was taken for a second.
-    pub(crate) fn is_full(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.filled_at) >= Duration::from_secs(1)
-    }
-
-    /// Takes one token, or says how long until there is one.
-    pub(crate) fn try_acquire(&mut self, now: Instant) -> Result<(), Duration> {
-        let elapsed = now.saturating_duration_since(self.filled_at).as_secs_f64();
-        self.tokens = (self.tokens + elapsed * self.per_second).min(self.per_second);
-        self.filled_at = now;
-        if self.tokens >= 1.0 {
-            self.tokens -= 1.0;
-            Ok(())
-        } else {
-            Err(Duration::from_secs_f64(
-                (1.0 - self.tokens) / self.per_second,
-            ))
-        }
-    }
-}
-
 /// What a connection may ask a second, and every other of its principal with it.
 #[derive(Debug, Clone)]
-pub(crate) struct SharedRate(Arc<Mutex<RateLimit>>);
+pub(crate) struct SharedRate(Arc<Mutex<Bucket>>);
 
 impl SharedRate {
     fn new(per_second: u32, now: Instant) -> Self {
-        Self(Arc::new(Mutex::new(RateLimit::new(per_second, now))))
+        Self(Arc::new(Mutex::new(Bucket::per_second(per_second, now))))
     }
 
     /// Takes one token, or says how long until there is one.
     pub(crate) fn try_acquire(&self, now: Instant) -> Result<(), Duration> {
-        self.0.lock().try_acquire(now)
+        self.0.lock().try_take(now)
     }
 
     fn rests(&self, now: Instant) -> bool {
@@ -99,21 +62,11 @@ impl Rates {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use missiond_core::SlotId;
 
     use super::*;
-
-    #[test]
-    fn a_burst_of_a_second_passes_and_then_the_rate_holds() {
-        let start = Instant::now();
-        let mut limit = RateLimit::new(10, start);
-        assert!((0..10).all(|_| limit.try_acquire(start).is_ok()));
-        assert!(limit.try_acquire(start).unwrap_err() <= Duration::from_millis(100));
-        let later = start + Duration::from_millis(250);
-        assert!(limit.try_acquire(later).is_ok());
-        assert!(limit.try_acquire(later).is_ok());
-        assert!(limit.try_acquire(later).is_err());
-    }
 
     #[test]
     fn an_agent_is_no_faster_with_more_connections_and_a_person_is() {

@@ -16,6 +16,7 @@ use missiond_api::ApiError;
 use missiond_core::{AccessId, AccessKind, ErrorCode, Principal, Scope, Scopes};
 use missiond_operations::ClientId;
 use missiond_operations::http_access::Secret;
+use missiond_runtime::Bucket;
 use missiond_store::http_access::Access;
 use parking_lot::Mutex;
 
@@ -23,7 +24,6 @@ use super::connections::Guest;
 use super::origin::Origin;
 use super::refusal::Refusal;
 use super::web::Web;
-use crate::rate::RateLimit;
 
 pub(super) const COOKIE: &str = "mission_session";
 const CSRF: &str = "x-mission-csrf";
@@ -203,8 +203,8 @@ fn sessions(headers: &HeaderMap) -> Vec<Secret> {
 /// How fast each caller may ask, and how often a login may fail.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
-    callers: Mutex<HashMap<Counted, (u32, RateLimit)>>,
-    failures: Mutex<Option<RateLimit>>,
+    callers: Mutex<HashMap<Counted, (u32, Bucket)>>,
+    failures: Mutex<Option<Bucket>>,
 }
 
 /// What was shown, and by whom: an agent with a person's cookie uses up nothing of theirs.
@@ -222,12 +222,12 @@ impl Limits {
         }
         let (counted, limit) = callers
             .entry(id)
-            .or_insert_with(|| (per_second, RateLimit::new(per_second, now)));
+            .or_insert_with(|| (per_second, Bucket::per_second(per_second, now)));
         if *counted != per_second {
-            (*counted, *limit) = (per_second, RateLimit::new(per_second, now));
+            (*counted, *limit) = (per_second, Bucket::per_second(per_second, now));
         }
         limit
-            .try_acquire(now)
+            .try_take(now)
             .map_err(|wait| too_fast("too many requests per second", wait))
     }
 
@@ -236,8 +236,8 @@ impl Limits {
     /// only let others keep the owner out.
     pub(super) fn failed_login(&self, now: Instant) -> Refusal {
         let mut failures = self.failures.lock();
-        let limit = failures.get_or_insert_with(|| RateLimit::new(FAILURES, now));
-        match limit.try_acquire(now) {
+        let limit = failures.get_or_insert_with(|| Bucket::per_second(FAILURES, now));
+        match limit.try_take(now) {
             Ok(()) => Refusal::unauthenticated(
                 "this link was used or is older than two minutes: `mission open` makes a new one",
             ),
