@@ -7,13 +7,6 @@ use super::trouble::{Told, Trouble};
 use super::{Cli, Clis, Control, KEY, MADE, Refusal, Resumes, Room};
 
 #[test]
-fn qwen_code_keeps_the_contract() {
-    if let Some((room, cli)) = by_terminal() {
-        cli.converse(&room);
-    }
-}
-
-#[test]
 fn qwen_code_keeps_the_contract_by_its_protocol() {
     if let Some((room, cli)) = structured() {
         cli.converse(&room);
@@ -86,20 +79,6 @@ fn structured() -> Option<(Room, Cli)> {
     Some((room, cli))
 }
 
-fn by_terminal() -> Option<(Room, Cli)> {
-    let (room, cli) = structured()?;
-    let by_terminal = Cli {
-        control: Control::Terminal,
-        allow: "Yes, allow once",
-        deny: "No",
-        answered: "",
-        exit: "exited 0",
-        transcript: [TRANSCRIPT, RESUMED],
-        ..cli
-    };
-    Some((room, by_terminal))
-}
-
 const TROUBLE: Trouble = Trouble {
     edit: |reply, room| {
         let path = room.path("work/notes.txt");
@@ -111,12 +90,6 @@ const TROUBLE: Trouble = Trouble {
     error: Told::AsError("scripted failure 400"),
     limit: Told::AsError("Rate limit exceeded"),
 };
-
-const TRANSCRIPT: &str = r#"
-"#;
-
-const RESUMED: &str = r#"
-"#;
 
 /// By its protocol.
 const PROTOCOL: &str = r#"

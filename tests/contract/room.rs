@@ -80,6 +80,8 @@ pub(crate) struct Room {
     pub(crate) home: TestHome,
     folder: tempfile::TempDir,
     pub(crate) model: ModelServer,
+    /// Its agent is behind a wall.
+    pub(crate) is_walled: bool,
 }
 
 impl Room {
@@ -106,7 +108,9 @@ impl Room {
         std::fs::write(&file, policy).unwrap();
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
         std::fs::set_permissions(file, private).unwrap();
-        Self::of(name, program, home, model)
+        let mut room = Self::of(name, program, home, model);
+        room.is_walled = true;
+        room
     }
 
     fn of(name: &str, program: &Path, home: TestHome, model: ModelServer) -> Self {
@@ -120,6 +124,7 @@ impl Room {
             home,
             folder,
             model,
+            is_walled: false,
         };
         room.write("work/notes.txt", "some notes\n");
         room
