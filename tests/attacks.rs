@@ -386,7 +386,7 @@ fn an_agent_stores_only_so_much_an_hour_and_the_person_as_before() {
     let mission = quoted(&binary().display().to_string());
     let script = format!(
         "for n in 1 2 3 4 5 6 7 8; do {mission} --no-start call board_add \
-         '{{\"task\":{{\"title\":\"one more\"}}}}' > /dev/null 2>> why && echo added; done\n"
+         '{{\"task\":{{\"title\":\"one more\",\"isolation\":\"none\"}}}}' > /dev/null 2>> why && echo added; done\n"
     );
     inside(&home, "inside", &script);
     assert_eq!(said(&home, "inside").lines().count(), 5);
@@ -397,6 +397,9 @@ fn an_agent_stores_only_so_much_an_hour_and_the_person_as_before() {
         "{why}"
     );
     for _ in 0..8 {
-        home.call("board_add", &json!({"task": {"title": "of a person"}}));
+        home.call(
+            "board_add",
+            &json!({"task": {"title": "mine", "isolation": "none"}}),
+        );
     }
 }

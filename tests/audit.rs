@@ -321,6 +321,10 @@ fn events_of_the_timeline_that_are_gone_or_changed_are_found() {
             "events_changed",
         ),
         (
+            "UPDATE system_timeline SET payload = CAST(X'ff' AS TEXT) WHERE seq = 2",
+            "events_unreadable",
+        ),
+        (
             "UPDATE system_timeline SET at = at - 1000000 WHERE seq = 4",
             "events_changed",
         ),

@@ -239,8 +239,9 @@ fn a_hook_that_is_asked_about_another_command_is_told_with_both_sides() {
     });
     assert_eq!(found.len(), 1, "{found:?}");
     let summary = found[0]["summary"].as_str().unwrap();
-    let both = r#"hooked-another: allowed was "ls", its hook asked about "rm -rf everything""#;
-    assert!(summary.contains(both), "{summary}");
+    let before = r#"was "ls", its hook asked about "rm -rf everything""#;
+    assert!(summary.contains(before), "{summary}");
+    assert!(summary.starts_with("hooked-another"), "{summary}");
 }
 
 #[test]

@@ -43,6 +43,8 @@ struct Kept {
     variable: &'static str,
     folder: &'static str,
     sessions: &'static [&'static str],
+    /// Within what is kept, and yet not: what a CLI runs or puts back elsewhere.
+    fleeting: &'static [&'static str],
     log_in: &'static [&'static str],
     settings: &'static [&'static str],
     copied: &'static [&'static str],
@@ -86,7 +88,11 @@ pub fn home_needs(
         writable: both(kept.log_in, &[]),
         readable: both(kept.settings, kept.beside.settings),
         copied: both(kept.copied, kept.beside.copied),
-        private: vec![folder],
+        private: [&["."], kept.fleeting]
+            .concat()
+            .into_iter()
+            .map(|name| folder.join(name))
+            .collect(),
         confines_itself: *engine == CliEngine::Codex,
     }
 }
@@ -105,7 +111,7 @@ fn kept(engine: &CliEngine) -> Option<Kept> {
         CliEngine::Claude => Kept {
             variable: "CLAUDE_CONFIG_DIR",
             folder: ".claude",
-            sessions: &["projects/PROJECT", "file-history", "todos"],
+            sessions: &["projects/PROJECT"],
             log_in: &[".credentials.json"],
             settings: &[
                 "CLAUDE.md",
@@ -167,6 +173,8 @@ fn kept(engine: &CliEngine) -> Option<Kept> {
             folder: ".local/share/opencode",
             // Its database and the files beside it are one: all of it is kept.
             sessions: &["."],
+            // Git runs in it, by the settings that stand there.
+            fleeting: &["snapshot"],
             settings: &["bin"],
             beside: Beside {
                 kept: &[".local/state/opencode"],
@@ -191,7 +199,7 @@ fn kept(engine: &CliEngine) -> Option<Kept> {
         },
         CliEngine::Qwen => Kept {
             folder: ".qwen",
-            sessions: &["projects/PROJECT", "tmp"],
+            sessions: &["projects/PROJECT"],
             log_in: &["oauth_creds.json"],
             settings: &[
                 ".env",
@@ -269,5 +277,7 @@ mod tests {
         let settings = PathBuf::from("/home/ada/.config/opencode");
         assert!(opencode.readable.contains(&settings));
         assert!(opencode.readable.contains(&"/data/opencode/bin".into()));
+        let private = ["/data/opencode", "/data/opencode/snapshot"];
+        assert_eq!(opencode.private, private.map(PathBuf::from));
     }
 }

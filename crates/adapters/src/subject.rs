@@ -54,7 +54,7 @@ impl ToolSubject {
     #[must_use]
     pub fn contradicts(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Command(one), Self::Command(other)) => one != other,
+            (Self::Command(one), Self::Command(other)) => !is_same_as_far_as_shown(one, other),
             (Self::File(one), Self::File(other)) => {
                 let (one, other) = (Path::new(one), Path::new(other));
                 !one.ends_with(other) && !other.ends_with(one)
@@ -62,6 +62,35 @@ impl ToolSubject {
             _ => false,
         }
     }
+}
+
+/// Secrets are masked in what is recorded, byte by byte: whatever stands there may be the
+/// same on the other side.
+fn is_same_as_far_as_shown(one: &str, other: &str) -> bool {
+    /// As many asterisks in a row are a mask, and no pattern of a shell.
+    const MASK: usize = 6;
+    let masked = |text: &str| {
+        let mut masked = vec![false; text.len()];
+        let mut from = 0;
+        while let Some(begin) = text[from..].find('*') {
+            let begin = from + begin;
+            let length = text[begin..]
+                .bytes()
+                .take_while(|byte| *byte == b'*')
+                .count();
+            if length >= MASK {
+                masked[begin..begin + length].fill(true);
+            }
+            from = begin + length;
+        }
+        masked
+    };
+    let bytes = one.bytes().zip(other.bytes());
+    let masks = masked(one).into_iter().zip(masked(other));
+    one.len() == other.len()
+        && bytes
+            .zip(masks)
+            .all(|((one, other), (is_masked, other_is))| one == other || is_masked || other_is)
 }
 
 /// A command, without the shell it is handed to.
@@ -113,6 +142,18 @@ mod tests {
             assert!(!told.contradicts(&of(&same)), "{same}");
         }
         assert!(told.contradicts(&of(&json!({"cmd": "rm -rf /"}))));
+        let told = of(&json!({"command": "curl -H 'Authorization: Bearer ********' a.example"}));
+        let done = |token: &str, host: &str| {
+            let command = format!("curl -H 'Authorization: Bearer {token}' {host}");
+            told.contradicts(&of(&json!({ "command": command })))
+        };
+        assert!(
+            !done("a1b2c3d4", "a.example"),
+            "what is masked may be the same"
+        );
+        assert!(done("a1b2c3d4", "b.example") && done("longer than it", "a.example"));
+        let pattern = of(&json!({"command": "rm **"}));
+        assert!(pattern.contradicts(&of(&json!({"command": "rm ab"}))));
         let file = of(&json!({"filePath": "/work/src/a.rs"}));
         assert!(!file.contradicts(&of(&json!({"path": "src/a.rs"}))));
         assert!(file.contradicts(&of(&json!({"path": "lib/a.rs"}))));

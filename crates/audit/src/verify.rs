@@ -81,6 +81,8 @@ pub enum Finding {
     EventsGone { first: Seq, last: Seq, missing: u64 },
     #[error("the events {first} to {last} of the timeline are not those that were there")]
     EventsChanged { first: Seq, last: Seq },
+    #[error("the events {first} to {last} of the timeline cannot be read")]
+    EventsUnreadable { first: Seq, last: Seq },
 }
 
 impl Finding {
@@ -111,6 +113,7 @@ impl Finding {
             Self::JournalUnreadable { .. } => "journal_unreadable",
             Self::EventsGone { .. } => "events_gone",
             Self::EventsChanged { .. } => "events_changed",
+            Self::EventsUnreadable { .. } => "events_unreadable",
         }
     }
 }

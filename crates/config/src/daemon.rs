@@ -77,10 +77,10 @@ section! {
         /// Requests per second on one connection, and on all of one agent
         /// together.
         live requests_per_second: u32 = 50_000, in 1..=10_000_000;
-        /// How often one agent may have something added or changed, in an hour; what it
-        /// tells by its signals is not counted.
+        /// How often one agent, with those it started, may have something added or changed,
+        /// in an hour; what it tells by its signals is not counted.
         live agent_changes_per_hour: u32 = 2000, in 1..=1_000_000_000;
-        /// How much one agent may have stored by that in an hour, in KB.
+        /// How much it may send for that in an hour, in KB.
         live agent_kb_per_hour: u32 = 16_384, in 1..=1_000_000_000;
         /// How long one request may take, in seconds.
         live request_timeout_secs: u64 = 60, in 1..=3600;

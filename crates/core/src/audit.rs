@@ -149,7 +149,8 @@ pub struct AuditedEvents {
 impl AuditedEvents {
     #[must_use]
     pub fn count(&self) -> u64 {
-        u64::try_from(self.last.0 - self.first.0 + 1).unwrap_or(0)
+        let count = self.last.0.checked_sub(self.first.0);
+        count.map_or(0, |count| u64::try_from(count).map_or(0, |count| count + 1))
     }
 }
 

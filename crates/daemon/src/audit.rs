@@ -23,7 +23,7 @@ pub(crate) async fn start(
     places: Anchors,
     db: &MissionDb,
     supervisor: &Supervisor,
-) -> Result<AuditLog, StartError> {
+) -> Result<(AuditLog, AuditedTimeline), StartError> {
     let (folder, identity) = (home.audit_dir(), home.identity_dir());
     // Some milliseconds of a small file; nothing else runs yet.
     let opened = AuditLog::open(&folder, &identity, Arc::clone(clock));
@@ -59,21 +59,22 @@ pub(crate) async fn start(
         .record(entry.exact(&config))
         .await
         .map_err(on_record)?;
-    let of_timeline = AuditedTimeline {
-        db: db.clone(),
-        folder,
-        log: audit.clone(),
-    };
-    supervisor.spawn_restarting("audit of the timeline", move || of_timeline.clone().run());
+    let of_timeline = AuditedTimeline::new(db.clone(), folder, audit.clone());
+    let task = of_timeline.clone();
+    supervisor.spawn_restarting("audit of the timeline", move || task.clone().run());
     let log = audit.clone();
     supervisor.spawn_restarting("audit anchors", move || places.clone().run(log.clone()));
-    Ok(audit)
+    Ok((audit, of_timeline))
 }
 
 /// Puts the rest of the timeline and the end on record, and anchors that.
-pub(crate) async fn stop(of_timeline: AuditedTimeline, places: &Anchors, reason: &str) {
-    of_timeline.record().await;
-    let audit = &of_timeline.log;
+pub(crate) async fn stop(
+    audit: &AuditLog,
+    of_timeline: &AuditedTimeline,
+    places: &Anchors,
+    reason: &str,
+) {
+    of_timeline.finish().await;
     let entry = Entry::of_daemon(AuditKind::Daemon, "daemon", "stop").about(reason);
     if let Err(error) = audit.record(entry).await {
         tracing::error!(%error, "end not on record");

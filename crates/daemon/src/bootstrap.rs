@@ -190,6 +190,7 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
         working,
         signals,
         mut engines,
+        of_timeline,
     } = match started {
         Ok(started) => started,
         Err(error) => {
@@ -235,7 +236,7 @@ pub async fn run(home: Home, ready: impl FnOnce(&Ready)) -> Result<(), StartErro
     daemon.shutdown.close();
 
     working.stop(&daemon).await;
-    let closed = close(&daemon, &run).await;
+    let closed = close(&daemon, &run, &of_timeline).await;
     if let Some(exporter) = engines.exporter {
         let _ = exporter.await;
     }
@@ -260,6 +261,7 @@ struct Started {
     working: Working,
     signals: Signals,
     engines: Engines,
+    of_timeline: AuditedTimeline,
 }
 
 /// The six phases.
@@ -284,6 +286,7 @@ async fn start(
 /// The phases after this run is on record.
 async fn go_on(base: Base, run: ThisRun) -> Result<Started, StartError> {
     let gateways = gateways(&base)?;
+    let of_timeline = base.of_timeline.clone();
     let daemon = pipelines(base, gateways)?;
     let working = workers(&daemon).await?;
     let signals = Signals::register().map_err(StartError::Signals)?;
@@ -294,6 +297,7 @@ async fn go_on(base: Base, run: ThisRun) -> Result<Started, StartError> {
         working,
         signals,
         engines,
+        of_timeline,
     })
 }
 
@@ -323,6 +327,7 @@ struct Base {
     db: MissionDb,
     timeline: Timeline,
     audit: AuditLog,
+    of_timeline: AuditedTimeline,
     shutdown: Shutdown,
     supervisor: Supervisor,
 }
@@ -368,7 +373,7 @@ async fn infrastructure(
         home_name_in(&db_url, &host, home.data_dir()),
         &home.audit_dir(),
     );
-    let audit = audit::start(&home, &clock, places, &db, &supervisor).await?;
+    let (audit, of_timeline) = audit::start(&home, &clock, places, &db, &supervisor).await?;
     Ok(Base {
         id,
         host,
@@ -381,6 +386,7 @@ async fn infrastructure(
         db,
         timeline,
         audit,
+        of_timeline,
         shutdown,
         supervisor,
     })
@@ -805,7 +811,11 @@ async fn engines(daemon: &Daemon) -> Result<Engines, StartError> {
     Ok(engines)
 }
 
-async fn close(daemon: &Daemon, run: &ThisRun) -> Result<(), StartError> {
+async fn close(
+    daemon: &Daemon,
+    run: &ThisRun,
+    of_timeline: &AuditedTimeline,
+) -> Result<(), StartError> {
     let stopped = Event::DaemonStopped {
         reason: daemon.shutdown.reason(),
     };
@@ -819,12 +829,8 @@ async fn close(daemon: &Daemon, run: &ThisRun) -> Result<(), StartError> {
         home_name_in(url, &daemon.host, daemon.home.data_dir()),
         &daemon.home.audit_dir(),
     );
-    let of_timeline = AuditedTimeline {
-        db: daemon.db.clone(),
-        folder: daemon.home.audit_dir(),
-        log: daemon.audit.clone(),
-    };
-    audit::stop(of_timeline, &places, &daemon.shutdown.reason()).await;
+    let reason = daemon.shutdown.reason();
+    audit::stop(&daemon.audit, of_timeline, &places, &reason).await;
     let closed = daemon.db.clone().close().await;
     Ok(ended.and(closed)?)
 }

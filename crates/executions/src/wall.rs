@@ -107,11 +107,11 @@ impl Context {
 }
 
 /// What is kept of a run must be there before it can be seen inside; so must settings in it,
-/// or an agent would make some.
+/// or an agent would make some, and what of it is not kept.
 fn make_folders(needs: &HomeNeeds) -> Result<(), String> {
     let is_kept = |path: &&PathBuf| needs.kept.iter().any(|kept| path.starts_with(kept));
-    let settings = needs.readable.iter().filter(is_kept);
-    for folder in needs.kept.iter().chain(settings) {
+    let within = needs.readable.iter().chain(&needs.private).filter(is_kept);
+    for folder in needs.kept.iter().chain(within) {
         if !folder.exists() {
             let mut builder = DirBuilder::new();
             let made = builder.recursive(true).mode(0o700).create(folder);

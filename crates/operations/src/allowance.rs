@@ -1,21 +1,33 @@
-//! How much agents may add and change in an hour. What they are asked to do needs little of
-//! it; one that goes wild, or was told to, fills neither the board nor the database.
+//! How much agents may add and change in an hour, by what they send. What they are asked to do
+//! needs little of it; one that goes wild, or was told to, fills neither the board nor the
+//! database. What an agent has started shares what it has.
 
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use missiond_api::{ApiError, Effect, OperationSpec};
 use missiond_config::IpcConfig;
-use missiond_core::{ErrorCode, Principal, SlotId};
+use missiond_core::{ErrorCode, SlotId};
 use missiond_runtime::Bucket;
 use parking_lot::Mutex;
 
 /// Agents that are counted; beyond it those who have all of theirs are forgotten.
 const COUNTED: usize = 1024;
 
-/// What is left to each agent, by its slot; whoever cannot be told apart shares one.
+/// What is left to each agent, by the slot that no other agent started; whoever cannot be told
+/// apart shares one.
 #[derive(Debug, Default)]
 pub(crate) struct Allowances(Mutex<HashMap<Option<SlotId>, Allowance>>);
+
+/// Whose allowance it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// By the slot above all that started it.
+    Agent(SlotId),
+    Untold,
+    /// It has no limit.
+    Free,
+}
 
 #[derive(Debug)]
 struct Allowance {
@@ -45,16 +57,16 @@ impl Allowances {
     pub(crate) fn take(
         &self,
         config: &IpcConfig,
-        principal: Principal,
+        caller: Caller,
         spec: &OperationSpec,
         bytes: usize,
         now: Instant,
     ) -> Result<(), ApiError> {
-        let agent = match principal {
+        let agent = match caller {
             _ if spec.effect == Effect::ReadOnly => return Ok(()),
-            Principal::Agent { slot, .. } => Some(slot),
-            Principal::Untold => None,
-            _ => return Ok(()),
+            Caller::Agent(slot) => Some(slot),
+            Caller::Untold => None,
+            Caller::Free => return Ok(()),
         };
         let limits = (config.agent_changes_per_hour, config.agent_kb_per_hour);
         let mut allowances = self.0.lock();
@@ -68,33 +80,36 @@ impl Allowances {
             *allowance = Allowance::new(limits, now);
         }
         let kilobytes = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-        let taken = allowance.changes.try_take(now).map_err(|wait| {
-            let what = format!("{} changes", limits.0);
-            (what, "ipc.agent_changes_per_hour", wait)
-        });
-        let taken = taken.and_then(|()| {
-            let taken = allowance.kilobytes.try_take_many(kilobytes, now);
-            let what = format!("{} KB", limits.1);
-            taken.map_err(|wait| (what, "ipc.agent_kb_per_hour", wait))
-        });
-        taken.map_err(|(what, key, wait)| {
-            let message = format!(
-                "an agent may have missiond store {what} an hour (`{key}`), and this one has: the \
-                 next in {} s",
-                wait.as_secs() + 1
-            );
-            ApiError {
-                retry_after_ms: Some(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1)),
-                ..ApiError::new(ErrorCode::RateLimited, message)
-            }
-        })
+        let Allowance {
+            changes,
+            kilobytes: size,
+            ..
+        } = allowance;
+        changes
+            .check(1, now)
+            .map_err(|wait| used_up(limits.0, "changes", "ipc.agent_changes_per_hour", wait))?;
+        size.try_take_many(kilobytes, now)
+            .map_err(|wait| used_up(limits.1, "KB", "ipc.agent_kb_per_hour", wait))?;
+        // There is one, as was seen.
+        let _ = changes.try_take(now);
+        Ok(())
+    }
+}
+
+fn used_up(limit: u32, what: &str, key: &str, wait: Duration) -> ApiError {
+    let message = format!(
+        "an agent may send {limit} {what} an hour to be stored (`{key}`), and this one has: the \
+         next in {} s",
+        wait.as_secs() + 1
+    );
+    ApiError {
+        retry_after_ms: Some(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1)),
+        ..ApiError::new(ErrorCode::RateLimited, message)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use missiond_api::CATALOGUE;
 
     use super::*;
@@ -111,18 +126,18 @@ mod tests {
             ..IpcConfig::default()
         };
         let (allowances, now) = (Allowances::default(), Instant::now());
-        let agent = || Principal::Agent {
-            slot: SlotId::generate(),
-            execution: None,
-        };
+        let agent = || Caller::Agent(SlotId::generate());
         let (one, other) = (agent(), agent());
-        let add = |principal, bytes, now| {
-            allowances.take(&config, principal, spec("board_add"), bytes, now)
-        };
+        let add =
+            |caller, bytes, now| allowances.take(&config, caller, spec("board_add"), bytes, now);
         assert!(add(one, 4096, now).is_ok());
         let refused = add(one, 9000, now).unwrap_err();
         assert_eq!(refused.code, ErrorCode::RateLimited);
         assert!(refused.message.contains("`ipc.agent_kb_per_hour`"));
+        assert!(
+            add(one, 100, now).is_ok(),
+            "what was refused is not counted"
+        );
         assert!(add(one, 100, now).is_ok());
         let refused = add(one, 100, now).unwrap_err();
         assert!(refused.message.contains("`ipc.agent_changes_per_hour`"));
@@ -133,10 +148,10 @@ mod tests {
                     .take(&config, one, spec("health"), 0, now)
                     .is_ok()
             );
-            assert!(add(Principal::Person, 1 << 20, now).is_ok());
+            assert!(add(Caller::Free, 1 << 20, now).is_ok());
         }
         assert!(add(other, 4096, now).is_ok());
-        assert!(add(Principal::Untold, 4096, now).is_ok());
+        assert!(add(Caller::Untold, 4096, now).is_ok());
         let later = now + Duration::from_secs(3600);
         assert!(add(one, 100, later).is_ok());
     }

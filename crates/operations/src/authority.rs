@@ -55,6 +55,22 @@ impl Started {
         remember(&self.slots, by, slot);
     }
 
+    /// The slot above all agents that started this one.
+    pub(crate) fn above(
+        &self,
+        slot: SlotId,
+        execution_in: impl Fn(SlotId) -> Option<ExecutionId>,
+    ) -> SlotId {
+        /// No deeper do agents start each other.
+        const DEEPEST: usize = 64;
+        let by = |slot: &SlotId| {
+            let by = self.slots.lock().get(slot).copied();
+            by.or_else(|| self.executions.lock().get(&execution_in(*slot)?).copied())
+        };
+        let all = std::iter::successors(Some(slot), by);
+        all.take(DEEPEST).last().unwrap_or(slot)
+    }
+
     pub(crate) fn execution(&self, by: &Principal, execution: ExecutionId) {
         remember(&self.executions, by, execution);
     }

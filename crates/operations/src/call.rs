@@ -4,7 +4,7 @@
 //! turns a panic into an error and an incident, and counts and tells the outcome.
 //! No presentation does any of that for itself.
 
-use crate::allowance::Allowances;
+use crate::allowance::{Allowances, Caller};
 use crate::authority::{self, Refusals, Started};
 use crate::call_log::{CallLine, CallLog};
 use crate::state::Daemon;
@@ -194,6 +194,18 @@ impl Operations {
         Err(refused.await)
     }
 
+    /// Whose allowance a call uses up.
+    fn allowed_to(&self, principal: Principal) -> Caller {
+        match principal {
+            Principal::Agent { slot, .. } => Caller::Agent(self.started.above(slot, |slot| {
+                let execution = self.daemon.executions.in_slot(slot);
+                execution.map(|(execution, _)| execution)
+            })),
+            Principal::Untold => Caller::Untold,
+            _ => Caller::Free,
+        }
+    }
+
     /// Refuses whoever may not call this operation, for what does the same without
     /// calling it.
     pub async fn authorize<O: Operation>(
@@ -254,7 +266,8 @@ impl Operations {
         let config = self.daemon.config();
         let bytes = params.as_deref().map_or(0, |params| params.get().len());
         let allowances = &self.allowances;
-        allowances.take(&config.ipc, principal, spec, bytes, started)?;
+        let caller = self.allowed_to(principal);
+        allowances.take(&config.ipc, caller, spec, bytes, started)?;
         let trace = TraceContext::root();
         let audit = &self.daemon.audit;
         let text = params.as_deref().map_or("{}", RawValue::get);

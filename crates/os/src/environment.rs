@@ -356,6 +356,7 @@ mod tests {
                 .iter()
                 .map(|name| PROXIES.iter().find(|own| *own == name).unwrap()),
         );
+        proxies.sort_unstable();
         assert_eq!(proxies, PROXIES);
     }
 

@@ -9,21 +9,30 @@ use std::os::fd::{AsFd, OwnedFd};
 
 /// Who connected.
 #[derive(Debug)]
-pub struct Peer(Option<OwnedFd>);
+pub enum Peer {
+    /// This process.
+    Process(OwnedFd),
+    /// Nobody who is still there.
+    Ended,
+    /// The system does not say.
+    NotTold,
+}
 
 impl Peer {
     /// Who connected to this socket.
     #[must_use]
     pub fn of(socket: impl AsFd) -> Self {
-        Self(process_of(socket))
+        of_socket(socket)
     }
 
     /// Whether that process has ended. Where the system cannot say so, it counts as running.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let Some(process) = &self.0 else {
-            return false;
+        let process = match self {
+            Self::Process(process) => process,
+            Self::Ended => return true,
+            Self::NotTold => return false,
         };
         // It can be read from the moment on at which the process ends.
         let mut ended = [PollFd::new(process, PollFlags::IN)];
@@ -33,14 +42,20 @@ impl Peer {
 }
 
 #[cfg(target_os = "linux")]
-fn process_of(socket: impl AsFd) -> Option<OwnedFd> {
+fn of_socket(socket: impl AsFd) -> Peer {
+    use nix::errno::Errno;
     use nix::sys::socket::{getsockopt, sockopt::PeerPidfd};
-    getsockopt(&socket, PeerPidfd).ok()
+    match getsockopt(&socket, PeerPidfd) {
+        Ok(process) => Peer::Process(process),
+        Err(Errno::ENOPROTOOPT | Errno::ENODATA) => Peer::NotTold,
+        // Kernels before 6.16 do not hand out one that has ended.
+        Err(_) => Peer::Ended,
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn process_of(_socket: impl AsFd) -> Option<OwnedFd> {
-    None
+fn of_socket(_socket: impl AsFd) -> Peer {
+    Peer::NotTold
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -58,7 +73,7 @@ mod tests {
         let own = UnixStream::connect(&path).unwrap();
         let (socket, _) = listener.accept().unwrap();
         let peer = Peer::of(&socket);
-        if peer.0.is_none() {
+        if matches!(peer, Peer::NotTold) {
             eprintln!("skipped: this kernel does not hand out who connected");
             return;
         }

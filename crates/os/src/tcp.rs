@@ -9,6 +9,9 @@
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+/// So often it is looked for whoever connects from here and is not found.
+const LOOKS: usize = 3;
+
 /// Who is at the other end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Peer {
@@ -27,6 +30,17 @@ impl Peer {
     /// and no other if one of them it is.
     #[must_use]
     pub fn of(theirs: SocketAddr, ours: SocketAddr, hints: &[u32]) -> Self {
+        // The table is read piece by piece, and a row may be missed while it changes.
+        for _ in 1..LOOKS {
+            let found = Self::at_a_look(theirs, ours, hints);
+            if found != (Self::Unseen { user: None }) {
+                return found;
+            }
+        }
+        Self::at_a_look(theirs, ours, hints)
+    }
+
+    fn at_a_look(theirs: SocketAddr, ours: SocketAddr, hints: &[u32]) -> Self {
         let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
         if tables.iter().all(Result::is_err) {
             return Self::NoTable;

@@ -53,14 +53,23 @@ impl Bucket {
     /// Takes so many, or says how long until there are. More than it ever holds are all that
     /// it holds.
     pub fn try_take_many(&mut self, count: u32, now: Instant) -> Result<(), Duration> {
+        self.check(count, now)?;
+        self.level -= self.at_most(count);
+        Ok(())
+    }
+
+    /// Whether there are so many, or how long until there are.
+    pub fn check(&mut self, count: u32, now: Instant) -> Result<(), Duration> {
         self.fill(now);
-        let count = f64::from(count).min(self.holds);
-        let missing = count - self.level;
+        let missing = self.at_most(count) - self.level;
         if missing > 0.0 {
             return Err(Duration::from_secs_f64(missing / self.per_second));
         }
-        self.level -= count;
         Ok(())
+    }
+
+    fn at_most(&self, count: u32) -> f64 {
+        f64::from(count).min(self.holds)
     }
 }
 

@@ -19,6 +19,7 @@ use hyper_util::service::TowerToHyperService;
 use missiond_runtime::{Shutdown, Stage};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
 use super::origin::{Origin, Origins};
@@ -33,23 +34,35 @@ const STRANGERS: usize = 64;
 /// A request must come soon and its head at once.
 const HEADER_LIMIT: Duration = Duration::from_secs(10);
 
+/// So long whoever comes from a slot waits for one of its places.
+const PLACE_LIMIT: Duration = Duration::from_secs(60);
+
 /// What a head may take; cookies of other servers on this machine are in it.
 const LARGEST_HEAD: usize = 64 << 10;
 
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Those who have not shown who they are, in the order they came.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Guests {
     inside: Mutex<Inside>,
+    /// Of connections from slots, and from who is not seen.
+    places: Arc<Semaphore>,
+}
+
+impl Default for Guests {
+    fn default() -> Self {
+        Self {
+            inside: Mutex::default(),
+            places: Arc::new(Semaphore::new(for_others(MAX_CONNECTIONS))),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
 struct Inside {
     last: u64,
     strangers: VecDeque<Stranger>,
-    /// Connections from slots, and from who is not seen.
-    bound: usize,
 }
 
 #[derive(Debug)]
@@ -57,16 +70,6 @@ struct Stranger {
     number: u64,
     task: Option<AbortHandle>,
     is_bound: bool,
-}
-
-/// A place among those of connections from slots, until this is dropped.
-#[derive(Debug)]
-struct BoundPlace(Arc<Guests>);
-
-impl Drop for BoundPlace {
-    fn drop(&mut self) {
-        self.0.lock().bound -= 1;
-    }
 }
 
 /// A connection's own entry; gone with the connection.
@@ -124,19 +127,18 @@ impl Guests {
         }
     }
 
-    /// It comes from a slot or is not seen; none if there is no place for one more.
-    fn bind(self: &Arc<Self>, number: u64) -> Option<BoundPlace> {
-        let mut inside = self.lock();
-        if inside.bound >= for_others(MAX_CONNECTIONS) {
-            return None;
+    /// It comes from a slot or is not seen. It waits for a place among others, of whom there
+    /// are no more than strangers may be; none if none becomes free.
+    async fn bind(&self, number: u64) -> Option<OwnedSemaphorePermit> {
+        {
+            let mut inside = self.lock();
+            let mut strangers = inside.strangers.iter_mut();
+            if let Some(stranger) = strangers.find(|one| one.number == number) {
+                stranger.is_bound = true;
+            }
         }
-        inside.bound += 1;
-        let mut strangers = inside.strangers.iter_mut();
-        if let Some(stranger) = strangers.find(|one| one.number == number) {
-            stranger.is_bound = true;
-        }
-        drop(inside);
-        Some(BoundPlace(Arc::clone(self)))
+        let place = Arc::clone(&self.places).acquire_owned();
+        tokio::time::timeout(PLACE_LIMIT, place).await.ok()?.ok()
     }
 
     fn forget(&self, number: u64) {
@@ -162,9 +164,8 @@ pub(super) async fn converse(
     let origin = origins.of(&stream).await;
     let _place = match origin {
         Origin::AsShown => None,
-        Origin::AtMost(_) => match guest.0.guests.bind(guest.0.number) {
+        Origin::AtMost(_) => match guest.0.guests.bind(guest.0.number).await {
             Some(place) => Some(place),
-            // What is kept for the person is kept by closing at once.
             None => return,
         },
     };
@@ -193,6 +194,8 @@ pub(super) async fn converse(
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
+
     use super::*;
 
     #[tokio::test]
@@ -227,7 +230,7 @@ mod tests {
             let task = tokio::spawn(std::future::pending::<()>());
             guests.seat(arrived, task.abort_handle());
             if number % 2 == 1 {
-                places.extend(guests.bind(arrived));
+                places.extend(guests.bind(arrived).await);
             }
             seated.push((guest, task));
         }
@@ -235,11 +238,12 @@ mod tests {
         let (_, task) = seated.remove(1);
         assert!(task.await.unwrap_err().is_cancelled(), "it is from a slot");
         assert!(!seated[0].1.is_finished(), "it has been there longest");
-        while let Some(place) = guests.bind(0) {
+        while let Some(place) = guests.bind(0).now_or_never().flatten() {
             places.push(place);
         }
         assert_eq!(places.len(), for_others(MAX_CONNECTIONS));
+        let waits = guests.bind(0);
         places.pop();
-        assert!(guests.bind(0).is_some());
+        assert!(waits.await.is_some());
     }
 }
