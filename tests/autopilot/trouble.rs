@@ -97,7 +97,10 @@ fn a_usage_limit_that_only_the_protocol_tells_parks_the_task_too() {
     let reached = field.events("usage_limit_reached");
     assert_eq!(reached.len(), 1);
     assert_eq!(reached[0]["engine"], "limited");
-    assert!(!reached[0]["resets_at"].is_null(), "it is tried again some time");
+    assert!(
+        !reached[0]["resets_at"].is_null(),
+        "it is tried again some time"
+    );
 }
 
 #[test]

@@ -78,7 +78,10 @@ pub fn home_needs(
     let project = project_name(cwd).unwrap_or_default();
     let both = |inside: &[&str], beside: &[&str]| -> Vec<PathBuf> {
         let inside = inside.iter().map(|name| name.replace(PROJECT, &project));
-        let inside = inside.map(|name| folder.join(name));
+        let inside = inside.map(|name| match name.as_str() {
+            "." => folder.clone(),
+            name => folder.join(name),
+        });
         inside
             .chain(beside.iter().map(|name| in_home(name)))
             .collect()
@@ -88,11 +91,7 @@ pub fn home_needs(
         writable: both(kept.log_in, &[]),
         readable: both(kept.settings, kept.beside.settings),
         copied: both(kept.copied, kept.beside.copied),
-        private: [&["."], kept.fleeting]
-            .concat()
-            .into_iter()
-            .map(|name| folder.join(name))
-            .collect(),
+        private: both(&[&["."], kept.fleeting].concat(), &[]),
         confines_itself: *engine == CliEngine::Codex,
     }
 }
@@ -129,6 +128,7 @@ fn kept(engine: &CliEngine) -> Option<Kept> {
                 copied: &[".claude.json"],
                 ..Beside::default()
             },
+            ..Kept::default()
         },
         CliEngine::Codex => Kept {
             variable: "CODEX_HOME",
