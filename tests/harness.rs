@@ -129,6 +129,13 @@ impl TestHome {
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_raw(self.pid().cast_signed()).unwrap();
         rustix::process::kill_process(pid, signal).unwrap();
+        if signal == rustix::process::Signal::STOP {
+            // One of its threads has to be run before all of them stop.
+            let status = format!("/proc/{}/status", self.pid());
+            wait_for("it to stop", || {
+                std::fs::read_to_string(&status).is_ok_and(|status| status.contains("State:\tT"))
+            });
+        }
     }
 
     /// SIGKILL, and waits until the kernel has let go of the lock.

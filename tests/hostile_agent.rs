@@ -219,7 +219,9 @@ fn a_hook_that_is_asked_about_another_command_is_told_with_both_sides() {
             r#"judge() {{ settings=$(grep -o '"settings":"[^"]*"' "$0.heard" | cut -d'"' -f4)
                printf '{{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"%s","tool_input":{{"command":"%s"}},"cwd":"%s"}}' "$1" "$2" "$PWD" \
                | "$MISSION" hook "${{settings%/*}}/access.json" --judge --unreported > "$0.judged" 2>&1; }}
-            greet; open; hear; answer 3 '{{}}'; hear
+            greet; hear
+            answer 2 '{{"sessionId":"s1","modes":{{"currentModeId":"plan","availableModes":[{{"id":"default","name":"Ask"}},{{"id":"plan","name":"Plan"}}]}}}}'
+            hear; answer 3 '{{}}'; hear
             call tool_call pending ls; judge c1 '{hooked}'; may 5 ls; hear
             call tool_call_update completed ls; words "It was listed."; end 4"#
         )

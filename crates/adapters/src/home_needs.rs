@@ -31,6 +31,8 @@ pub struct HomeNeeds {
     pub kept: Vec<PathBuf>,
     pub writable: Vec<PathBuf>,
     pub readable: Vec<PathBuf>,
+    /// Folders into which the engine writes beside what is there, which it may read.
+    pub layered: Vec<PathBuf>,
     /// Files that the run has a copy of, because what it writes there concerns the person.
     pub copied: Vec<PathBuf>,
     /// Whether the engine builds sandboxes of its own around what it runs.
@@ -56,6 +58,7 @@ struct Kept {
 struct Beside {
     kept: &'static [&'static str],
     settings: &'static [&'static str],
+    layered: &'static [&'static str],
     copied: &'static [&'static str],
 }
 
@@ -90,6 +93,7 @@ pub fn home_needs(
         kept: both(kept.sessions, kept.beside.kept),
         writable: both(kept.log_in, &[]),
         readable: both(kept.settings, kept.beside.settings),
+        layered: both(&[], kept.beside.layered),
         copied: both(kept.copied, kept.beside.copied),
         private: both(&[&["."], kept.fleeting].concat(), &[]),
         confines_itself: *engine == CliEngine::Codex,
@@ -178,7 +182,7 @@ fn kept(engine: &CliEngine) -> Option<Kept> {
             settings: &["bin"],
             beside: Beside {
                 kept: &[".local/state/opencode"],
-                settings: &[".cache/opencode", ".config/opencode", ".opencode"],
+                layered: &[".cache/opencode", ".config/opencode", ".opencode"],
                 ..Beside::default()
             },
             ..Kept::default()
@@ -275,7 +279,7 @@ mod tests {
         let kept = ["/data/opencode", "/home/ada/.local/state/opencode"];
         assert_eq!(opencode.kept, kept.map(PathBuf::from));
         let settings = PathBuf::from("/home/ada/.config/opencode");
-        assert!(opencode.readable.contains(&settings));
+        assert!(opencode.layered.contains(&settings));
         assert!(opencode.readable.contains(&"/data/opencode/bin".into()));
         let private = ["/data/opencode", "/data/opencode/snapshot"];
         assert_eq!(opencode.private, private.map(PathBuf::from));

@@ -46,6 +46,11 @@ impl Context {
             place.writable.extend(needs.kept);
             place.writable.extend(needs.writable);
             place.readable.extend(needs.readable);
+            for folder in needs.layered {
+                let there = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+                place.readable.extend(there.map(|entry| entry.path()));
+                place.private.push(folder);
+            }
             place.copied.extend(needs.copied);
             if needs.confines_itself {
                 place.nesting = Nesting::Allowed;
