@@ -194,8 +194,6 @@ pub(super) async fn converse(
 
 #[cfg(test)]
 mod tests {
-    use futures::FutureExt;
-
     use super::*;
 
     #[tokio::test]
@@ -238,7 +236,7 @@ mod tests {
         let (_, task) = seated.remove(1);
         assert!(task.await.unwrap_err().is_cancelled(), "it is from a slot");
         assert!(!seated[0].1.is_finished(), "it has been there longest");
-        while let Some(place) = guests.bind(0).now_or_never().flatten() {
+        while let Ok(place) = Arc::clone(&guests.places).try_acquire_owned() {
             places.push(place);
         }
         assert_eq!(places.len(), for_others(MAX_CONNECTIONS));
