@@ -43,7 +43,7 @@ cargo xtask bench web        measure the web board in the browser
 cargo xtask dist             every file of a release, into target/release-files: a static program in an archive,
                              .deb, npm package and container image; formula and flake that name
                              them; checksums and SBOM; the same bytes for the same commit
-  --check                    build twice, in two target folders, and compare every byte
+  --check                    build the commit twice, here and in a clone, and compare every byte
   --out DIR                  where the files go
   --binary FILE              pack this program, stripped, in place of building one
   --profile NAME             the profile of Cargo.toml to build with (dist)

@@ -1,7 +1,8 @@
 //! `cargo xtask dist`: from a commit to every file of a release.
 //!
 //! The same commit gives the same bytes, wherever and whenever it is built with the same
-//! compiler and C library; `--check` builds twice and says whether that holds.
+//! compiler and C library; `--check` builds it a second time, in a clone elsewhere, and says
+//! whether that holds.
 
 mod archive;
 mod build;
@@ -21,6 +22,7 @@ mod trial;
 mod upgrade;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
 use archive::Effort;
@@ -61,6 +63,9 @@ pub(crate) fn dist(arguments: &[String]) -> Result<(), String> {
             sums::RELEASE_KEY
         );
     }
+    if options.check == Check::Twice {
+        refuse_uncommitted()?;
+    }
     let files = make(&options, &target_folder, &out, &facts, secret.as_ref())?;
     for (name, size) in &files {
         println!("{:>12}  {}", bytes(*size), out.join(name).display());
@@ -68,9 +73,7 @@ pub(crate) fn dist(arguments: &[String]) -> Result<(), String> {
     if options.check == Check::Once {
         return Ok(());
     }
-    let second = target_folder.join("dist-check");
-    let again = second.join("packages");
-    make(&options, &second, &again, &facts, None)?;
+    let again = make_elsewhere(&options, &target_folder, &facts)?;
     let different = differences(&out, &again)?;
     if different.is_empty() {
         println!(
@@ -115,6 +118,46 @@ fn make(
         release(options, facts, &built, documents)
     })?;
     step("packages", || package::package(&release, out, secret))
+}
+
+/// A second build is of the commit; a first one of more than that would differ.
+fn refuse_uncommitted() -> Result<(), String> {
+    let mut status = Command::new("git");
+    status
+        .current_dir(run::root())
+        .args(["status", "--porcelain"]);
+    if run::output(&mut status)?.trim().is_empty() {
+        Ok(())
+    } else {
+        Err("`--check` builds a commit twice, and here are changes that are in none".to_owned())
+    }
+}
+
+/// Makes everything once more in a clone, which has another path, another target folder and
+/// its own copy of what the page is made of; returns where the files are.
+fn make_elsewhere(
+    options: &Options,
+    target_folder: &Path,
+    facts: &Facts,
+) -> Result<PathBuf, String> {
+    let clone = target_folder.join("dist-check").join("elsewhere");
+    if clone.exists() {
+        std::fs::remove_dir_all(&clone).map_err(|error| at_path(&clone, &error))?;
+    }
+    let mut git = Command::new("git");
+    git.args(["clone", "--quiet"]).arg(run::root()).arg(&clone);
+    run::run(&mut git)?;
+    let out = clone.join("target").join("release-files");
+    let mut cargo = run::cargo(&["xtask", "dist", "--profile", &options.profile]);
+    cargo.current_dir(&clone).arg("--out").arg(&out);
+    if let Some(url) = &options.url {
+        cargo.args(["--url", url]);
+    }
+    cargo
+        .env(sums::RELEASE_KEY, facts.key.as_deref().unwrap_or_default())
+        .env_remove("CARGO_TARGET_DIR");
+    run::run(&mut cargo)?;
+    Ok(out)
 }
 
 /// The program for each machine it can be built for; what is left out is said.
