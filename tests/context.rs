@@ -138,8 +138,10 @@ fn what_was_said_in_one_run_the_next_is_told_without_what_was_told() {
     let mut view = Value::Null;
     wait_for("the conversation to be taken in", || {
         view = preview();
+        // A turn is known by its question before its answer has been read.
         let told = items(&view, "history");
-        told.iter().any(|item| item["outcome"] == "given")
+        let given = told.iter().any(|item| item["outcome"] == "given");
+        given && view["text"].to_string().contains("> Answered: ")
     });
     let text = view["text"].as_str().unwrap();
     assert!(

@@ -5,8 +5,6 @@ use std::time::{Duration, Instant};
 
 use missiond_core::Timestamp;
 use missiond_net::http::{Bytes, HttpError, Method, Response, StatusCode, Uri, header, request};
-use missiond_runtime::{OnPanic, Supervisor};
-use missiond_store::llm::RequestEnd;
 use serde_json::Value;
 
 use crate::Llm;
@@ -14,7 +12,7 @@ use crate::error::LlmError;
 use crate::formats::{Failure, FailureKind, Reader, is_stream, read_failure};
 use crate::gate::{Attempts, Class, Health, Next, Parking, after_failure};
 use crate::items::{Answer, Item, Piece, Request, Stop, Usage};
-use crate::ledger::{Asker, Entry, Ledger, Planned};
+use crate::ledger::{Asker, Ledger, Planned};
 use crate::price;
 use crate::registry::Provider;
 use crate::router::ModelName;
@@ -177,23 +175,16 @@ impl Llm {
             .pass(
                 &provider.name,
                 ask.class,
-                price::tokens_of(body.len()) / 2,
+                price::likely_tokens(body.len()),
                 now,
                 deadline,
             )
             .await
             .map_err(|closed| Trouble::NotNow(closed.into()))?;
         // After the gate: what waits reserves nothing.
-        self.ledger
-            .reserve(reservation)
-            .await
-            .map_err(Trouble::Final)?;
+        let reserved = self.ledger.reserve(reservation, &self.supervisor).await;
+        let unsettled = reserved.map_err(Trouble::Final)?;
         let sent_at = self.clock.now();
-        let mut unsettled = Unsettled {
-            ledger: self.ledger.clone(),
-            supervisor: self.supervisor.clone(),
-            entry: Some(entry.clone()),
-        };
         let mut run = Run {
             llm: self,
             provider,
@@ -203,7 +194,7 @@ impl Llm {
             first_piece: None,
         };
         let outcome = run.exchange(&written.path, body, pieces).await;
-        unsettled.entry = None;
+        unsettled.release();
         let first_at = run.first_piece.map(|after| sent_at.plus(after));
         match outcome {
             Ok(answer) => {
@@ -332,29 +323,6 @@ impl Llm {
             .send(request)
             .await
             .map_err(|error| of_http(&error))
-    }
-}
-
-/// A request whose asker may go away: then it ends as given up, and counts for what it
-/// may have cost.
-struct Unsettled {
-    ledger: Ledger,
-    supervisor: Supervisor,
-    entry: Option<Entry>,
-}
-
-impl Drop for Unsettled {
-    fn drop(&mut self) {
-        let Some(entry) = self.entry.take() else {
-            return;
-        };
-        let ledger = self.ledger.clone();
-        let settle = async move {
-            let end = RequestEnd::new("given_up", ledger.clock.now());
-            ledger.settle(&entry, end, &Usage::default()).await;
-        };
-        self.supervisor
-            .spawn("model request", None, OnPanic::Report, settle);
     }
 }
 

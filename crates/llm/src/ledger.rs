@@ -7,6 +7,7 @@ use missiond_core::{
     AuditKind, AuditWho, BoardTaskId, Clock, DaemonId, ExecutionId, Principal, PrincipalKind,
     Timestamp, TraceId,
 };
+use missiond_runtime::{OnPanic, Supervisor};
 use missiond_store::llm::{Budget, NewRequest, Purse, RequestEnd, Spent, UsedTokens};
 use missiond_store::token_usage::begin_of_day;
 use missiond_store::{MissionDb, llm};
@@ -103,6 +104,36 @@ pub(crate) struct Reservation {
     pub(crate) entry: Entry,
 }
 
+/// A request whose asker may go away: then it ends as given up, and counts for what it
+/// may have cost.
+pub(crate) struct Unsettled {
+    ledger: Ledger,
+    supervisor: Supervisor,
+    entry: Option<Entry>,
+}
+
+impl Unsettled {
+    /// Whoever holds the request now sees to its end.
+    pub(crate) fn release(mut self) {
+        self.entry = None;
+    }
+}
+
+impl Drop for Unsettled {
+    fn drop(&mut self) {
+        let Some(entry) = self.entry.take() else {
+            return;
+        };
+        let ledger = self.ledger.clone();
+        let settle = async move {
+            let end = RequestEnd::new("given_up", ledger.clock.now());
+            ledger.settle(&entry, end, &Usage::default()).await;
+        };
+        self.supervisor
+            .spawn("model request", None, OnPanic::Report, settle);
+    }
+}
+
 impl Reservation {
     /// Whether it can be refused; what cannot be need not be waited for.
     pub(crate) fn is_bound(&self) -> bool {
@@ -183,38 +214,54 @@ impl Ledger {
         })
     }
 
-    /// Puts it on record, if the budgets have what it may cost.
-    pub(crate) async fn reserve(&self, reservation: Reservation) -> Result<(), LlmError> {
+    /// Puts it on record, if the budgets have what it may cost. Whoever gets the answer
+    /// settles it; whoever goes away before, also while this is being written, has given
+    /// it up.
+    pub(crate) async fn reserve(
+        &self,
+        reservation: Reservation,
+        supervisor: &Supervisor,
+    ) -> Result<Unsettled, LlmError> {
         let Reservation {
             mut request,
             budgets,
             entry,
         } = reservation;
+        let unsettled = Unsettled {
+            ledger: self.clone(),
+            supervisor: supervisor.clone(),
+            entry: Some(entry.clone()),
+        };
         // It may have waited for its turn.
         request.started_at = self.clock.now();
         let needed = request.reserved;
         let reserved = self
             .db
             .write(move |tx| Box::pin(async move { llm::reserve(tx, &request, &budgets).await }))
-            .await?;
-        if reserved.is_err() {
-            let refused = entry.audited.outcome("refused: its budget is spent");
-            self.audit.record_soon(refused).await;
-        }
-        reserved.map_err(|Spent { budget, spent }| {
-            let (key, what) = match budget.purse {
-                Purse::Execution(_) => ("`llm.execution_usd`", "for this run".to_owned()),
-                Purse::Task(task) => ("`llm.task_usd`", format!("for {task}")),
-                Purse::Provider(provider, _) => ("`day_usd`", format!("a day for {provider}")),
-                Purse::Everything(_) => ("`llm.day_usd`", "a day".to_owned()),
-            };
-            LlmError::Spent {
-                key,
-                what,
-                most: budget.most,
-                spent,
-                needed,
+            .await;
+        let Spent { budget, spent } = match reserved {
+            Ok(Ok(())) => return Ok(unsettled),
+            Ok(Err(spent)) => spent,
+            Err(error) => {
+                unsettled.release();
+                return Err(error.into());
             }
+        };
+        unsettled.release();
+        let refused = entry.audited.outcome("refused: its budget is spent");
+        self.audit.record_soon(refused).await;
+        let (key, what) = match budget.purse {
+            Purse::Execution(_) => ("`llm.execution_usd`", "for this run".to_owned()),
+            Purse::Task(task) => ("`llm.task_usd`", format!("for {task}")),
+            Purse::Provider(provider, _) => ("`day_usd`", format!("a day for {provider}")),
+            Purse::Everything(_) => ("`llm.day_usd`", "a day".to_owned()),
+        };
+        Err(LlmError::Spent {
+            key,
+            what,
+            most: budget.most,
+            spent,
+            needed,
         })
     }
 

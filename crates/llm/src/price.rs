@@ -31,19 +31,19 @@ pub fn cost(price: &PriceConfig, used: &Usage) -> Option<u64> {
     Some(sum.round() as u64)
 }
 
-/// What a request may cost at most: every byte of it a token of the dearest kind would be
-/// far too much, two bytes are more than any tokenizer makes of text.
+/// What a request may cost at most: as if every byte were a token of the dearest kind. No
+/// tokenizer makes more of any text, and of digits and rare characters some make that many.
 #[must_use]
 pub(crate) fn at_most(price: &PriceConfig, bytes: usize, max_output: Option<u64>) -> u64 {
     let dearest = [Some(price.input), price.cache_write, price.cache_write_1h];
     let input = dearest.into_iter().flatten().fold(0.0, f64::max);
     let output = max_output.unwrap_or(USUAL_OUTPUT);
-    (tokens_of(bytes) as f64 * input + output as f64 * price.output).ceil() as u64
+    (bytes as f64 * input + output as f64 * price.output).ceil() as u64
 }
 
-/// The most tokens of a request of so many bytes.
-pub(crate) const fn tokens_of(bytes: usize) -> u64 {
-    (bytes as u64).div_ceil(2)
+/// How many tokens a request of so many bytes has as a rule.
+pub(crate) const fn likely_tokens(bytes: usize) -> u64 {
+    (bytes as u64).div_ceil(4)
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
         fn what_is_reserved_covers_whatever_the_cache_does(
             bytes in 0usize..1_000_000, out in 0u64..10_000, read in 0.0f64..1.0, written in 0.0f64..1.0,
         ) {
-            let tokens = tokens_of(bytes);
+            let tokens = bytes as u64;
             let cache_read = (tokens as f64 * read) as u64;
             let cache_write = ((tokens - cache_read) as f64 * written) as u64;
             let used = Usage {

@@ -498,6 +498,38 @@ async fn whoever_goes_away_leaves_an_end_on_record() {
 }
 
 #[tokio::test]
+async fn whoever_goes_away_at_any_moment_leaves_nothing_reserved() {
+    let server = serve(vec![Act::Silence]);
+    let room = room("day_usd = 1.0", &[("p", &server.url)]).await;
+    // From before anything is written to after the request was sent.
+    for step in 0..60 {
+        let llm = Arc::clone(&room.llm);
+        let asking = tokio::spawn(async move {
+            let ask = ask_of(&["p/m"], Duration::from_secs(600));
+            llm.ask(&ask, &mut |_| {}).await.map(|_| ())
+        });
+        tokio::time::sleep(Duration::from_micros(150 * step)).await;
+        asking.abort();
+        let _ = asking.await;
+    }
+    let all_ended = async {
+        loop {
+            let requests = room.requests().await;
+            if requests.iter().all(|one| one.outcome.is_some()) {
+                return requests;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(60), all_ended).await;
+    let ended = ended.expect("a request that nobody waits for has an end");
+    assert!(!ended.is_empty());
+    for request in ended {
+        assert_eq!(request.outcome.as_deref(), Some("given_up"));
+    }
+}
+
+#[tokio::test]
 async fn what_a_dead_daemon_left_under_way_goes_on_counting() {
     let server = serve(vec![Act::Silence, good()]);
     let first = room("day_usd = 0.0004", &[("p", &server.url)]).await;

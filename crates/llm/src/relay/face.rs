@@ -7,6 +7,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::Incoming;
+use crate::price::USUAL_OUTPUT;
 use crate::formats::Format;
 
 /// A family of wire formats, by the name in the address.
@@ -101,6 +102,9 @@ pub(super) struct Sketch {
     max_completion_tokens: Option<u64>,
     #[serde(default, rename = "generationConfig")]
     generation: Option<Generation>,
+    /// How many answers are asked for at once, in Chat Completions.
+    #[serde(default, rename = "n")]
+    answers: Option<u64>,
     #[serde(skip)]
     tail: Option<String>,
 }
@@ -109,6 +113,8 @@ pub(super) struct Sketch {
 struct Generation {
     #[serde(default, rename = "maxOutputTokens")]
     most: Option<u64>,
+    #[serde(default, rename = "candidateCount")]
+    answers: Option<u64>,
 }
 
 /// The end of a body, which is nearly always what was said last.
@@ -128,11 +134,19 @@ impl Sketch {
         self.tools.as_ref().is_some_and(|tools| !tools.is_empty())
     }
 
+    /// The tokens of all the answers that are asked for.
     pub(super) fn max_output(&self) -> Option<u64> {
-        self.max_tokens
+        let generation = self.generation.as_ref();
+        let of_each = self
+            .max_tokens
             .or(self.max_output_tokens)
             .or(self.max_completion_tokens)
-            .or(self.generation.as_ref().and_then(|one| one.most))
+            .or(generation.and_then(|one| one.most));
+        let answers = self.answers.or(generation.and_then(|one| one.answers));
+        match answers {
+            Some(answers @ 2..) => Some(of_each.unwrap_or(USUAL_OUTPUT).saturating_mul(answers)),
+            _ => of_each,
+        }
     }
 
     pub(super) fn last_words(&self) -> Option<String> {
@@ -244,5 +258,10 @@ mod tests {
         let sketch = Sketch::of(text);
         assert_eq!((sketch.max_output(), sketch.has_tools()), (Some(5), true));
         assert!(!Sketch::of(b"no json").has_tools());
+        let most = |text: &str| Sketch::of(text.as_bytes()).max_output();
+        assert_eq!(most(r#"{"n":4,"max_completion_tokens":5}"#), Some(20));
+        assert_eq!(most(r#"{"n":2}"#), Some(2 * USUAL_OUTPUT));
+        let gemini = r#"{"generationConfig":{"candidateCount":3,"maxOutputTokens":7}}"#;
+        assert_eq!(most(gemini), Some(21));
     }
 }

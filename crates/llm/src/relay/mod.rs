@@ -126,7 +126,7 @@ impl Llm {
             .map_err(of_error)?;
         let entry = reservation.entry.clone();
         let deadline = Instant::now() + TURN;
-        let tokens = price::tokens_of(body.len()) / 2;
+        let tokens = price::likely_tokens(body.len());
         let now = self.clock.now();
         let passed = self
             .gate
@@ -134,13 +134,16 @@ impl Llm {
         let passed = passed.await.map_err(|closed| of_error(closed.into()))?;
         // What no budget can refuse is written while the request is on its way.
         let recorded = if reservation.is_bound() {
-            self.ledger.reserve(reservation).await.map_err(of_error)?;
+            let reserved = self.ledger.reserve(reservation, &self.supervisor).await;
+            // The observer settles it from here on.
+            reserved.map_err(of_error)?.release();
             None
         } else {
-            let ledger = self.ledger.clone();
+            let (ledger, supervisor) = (self.ledger.clone(), self.supervisor.clone());
             let write = async move {
-                if let Err(error) = ledger.reserve(reservation).await {
-                    tracing::error!(%error, "model request not recorded");
+                match ledger.reserve(reservation, &supervisor).await {
+                    Ok(unsettled) => unsettled.release(),
+                    Err(error) => tracing::error!(%error, "model request not recorded"),
                 }
             };
             let task = self
