@@ -3,9 +3,9 @@
 #
 # $1 deb, archive, npm or image; $2 the package (of an image: its layer); $3 the clean
 # root; $4 a folder for what changes, which is removed; $5 static or dynamic; $6 what the
-# README has a person type to install it, if it is installed inside
+# README has a person type to install it, and $7 to use it without that; of an image nothing
 set -eu
-kind=$1 package=$2 clean=$3 work=$4 linkage=$5 typed=$6
+kind=$1 package=$2 clean=$3 work=$4 linkage=$5 typed=$6 uninstalled=$7
 root=$work/root
 
 end() {
@@ -31,6 +31,10 @@ for device in 'null 1 3' 'zero 1 5' 'random 1 8' 'urandom 1 9' 'tty 5 0'; do
     mknod -m 666 "$root/dev/$1" c "$2" "$3"
 done
 ip link set lo up
+# What npm runs, runs on the machine itself: without its processes, its PTYs and its home.
+mount -t proc proc /proc
+mount -t devpts -o newinstance,ptmxmode=0666 devpts /dev/pts
+mount -t tmpfs tmpfs /run
 
 # Not `chroot`: the kernel lets nobody in one make namespaces, and checks run in some.
 inside() {
@@ -50,9 +54,12 @@ files() {
     (cd "$root" && find . -xdev \( -path ./proc -o -path ./dev -o -path ./.before -o -path ./root/project \
         -o -path ./var/lib/dpkg -o -path ./var/lib/apt -o -path ./var/cache -o -path ./var/log \) -prune -o -print | sort)
 }
-npm_here() {
-    npm "$@" --global --prefix "$root/opt/mission" --offline --cache "$work/npm" \
-        --no-audit --no-fund --loglevel error >/dev/null
+# Types it on the machine, since a clean root has no npm, in the folder of the package.
+with_npm() {
+    (cd "${package%/*}" && env -i HOME=/run TMPDIR=/run TERM=dumb LANG=C.UTF-8 PATH="$PATH" \
+        npm_config_prefix="$root/opt/mission" npm_config_cache="$work/npm" \
+        npm_config_offline=true npm_config_audit=false npm_config_fund=false \
+        npm_config_yes=true npm_config_loglevel=error sh -euc "$1")
 }
 now() { date +%s.%N; }
 took() { awk -v from="$2" -v to="$(now)" -v what="$1" 'BEGIN { print what, to - from }'; }
@@ -66,9 +73,10 @@ deb | archive)
     inside sh -euc "cd; $typed" >"$work/install" 2>&1 || { cat "$work/install" >&2; exit 1; }
     rm "$file" ;;
 npm)
-    if command -v npm >/dev/null; then
-        npm_here install "$package"
+    if command -v npm >/dev/null && command -v npx >/dev/null; then
+        with_npm "$typed" >"$work/install" 2>&1 || { cat "$work/install" >&2; exit 1; }
     else
+        typed=
         echo "said there is no npm here: the program was taken out of its package"
         mkdir "$root/opt/mission"
         tar --extract --gzip --file "$package" --directory "$root/opt/mission" --strip-components 1
@@ -85,15 +93,19 @@ image)
     tar --extract --gzip --file "$package" --directory "$root" ;;
 esac
 took install "$began"
-if [ "$kind" = npm ] && command -v npx >/dev/null; then
-    npx --yes --offline --cache "$work/npm" --loglevel error "file:$package" version >/dev/null
-fi
 
 echo "version $(inside mission version)"
+all_done() {
+    grep -q '^All five tasks are done and checked' "$work/demo" || { cat "$work/demo" >&2; exit 1; }
+}
 began=$(now)
 inside timeout 300 mission demo >"$work/demo" 2>&1 || { tail -n 20 "$work/demo" >&2; exit 1; }
-grep -q '^All five tasks are done and checked' "$work/demo" || { cat "$work/demo" >&2; exit 1; }
+all_done
 took demo "$began"
+if [ "$kind" = npm ] && [ -n "$typed" ]; then
+    with_npm "timeout 300 $uninstalled" >"$work/demo" 2>&1 || { tail -n 20 "$work/demo" >&2; exit 1; }
+    all_done
+fi
 
 # A home that was used: a daemon, a run, completions, a task in a repository of the person.
 # All of ours has to go, and all of theirs has to stay.
@@ -122,19 +134,20 @@ rm -r "$root/root/project"
 case $kind in
 deb) inside dpkg --remove mission >/dev/null ;;
 npm)
-    if command -v npm >/dev/null; then
-        npm_here uninstall missiond
+    if [ -n "$typed" ]; then
+        with_npm "npm uninstall --global missiond" >/dev/null
         # Its own folders for packages that are installed globally.
         find "$root/opt/mission" -depth -type d -empty -delete
     else
         rm -r "$root/opt/mission"
     fi ;;
 archive) ;; # The program took itself away.
-image)
-    echo "said a container is removed as a whole"
-    exit 0 ;;
+# A container is removed as a whole. What is compared is the files of one that lives on without
+# mission: its folders below /usr are for the program those of a system, which stay.
+image) echo "said of a container the folders are removed with the whole" ;;
 esac
-echo removed
 files >"$work/after"
-comm -13 "$work/before" "$work/after" | sed 's/^\./left /'
+comm -13 "$work/before" "$work/after" | while read -r path; do
+    [ "$kind" = image ] && [ -d "$root/$path" ] || echo "left ${path#.}"
+done
 comm -23 "$work/before" "$work/after" | sed 's/^\./lost /'

@@ -4,7 +4,7 @@
 mod inside;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
 use serde_json::Value;
@@ -14,12 +14,12 @@ use super::build::Facts;
 use super::clean_root::{self, CleanRoot};
 use super::options::Options;
 use super::release::{Documents, Release};
-use super::target::{Linkage, Target};
+use super::target::Target;
 use super::{at_path, build, differences, package, release, sbom};
 use super::{deb, npm, oci, tarball};
 use crate::report::Ran;
 use crate::run;
-use inside::Tried;
+use inside::{Trial, Tried};
 
 /// Packs a program the tests have built, and tries what comes of it.
 pub(crate) fn test(mission: &Path) -> Result<Ran, String> {
@@ -87,33 +87,47 @@ fn try_all(
     oci::take_layer(&packages.join(oci::name(release)), &layer)?;
     let of = |name: String| packages.join(name);
     let (deb, archive) = (deb::name(release, program), tarball::name(release, program));
+    let npm = npm::name(release, program);
     let readme = run::root().join("README.md");
     let readme = std::fs::read_to_string(&readme).map_err(|error| at_path(&readme, &error))?;
-    let typed = |row: &str, file: &str| {
-        typed(&readme, row, file).ok_or_else(|| format!("the README has no command for {row}"))
+    let typed = |row: &str, begins: &str, file: &str| {
+        let command = typed(&readme, row, begins, file);
+        command.ok_or_else(|| format!("the README has no `{begins} …` for {row}"))
     };
-    let kinds: [(&str, PathBuf, String); 4] = [
-        ("deb", of(deb.clone()), typed("Debian, Ubuntu", &deb)?),
-        (
-            "archive",
-            of(archive.clone()),
-            typed("an archive", &archive)?,
-        ),
-        ("npm", of(npm::name(release, program)), String::new()),
-        ("image", layer, String::new()),
+    let trials = [
+        Trial {
+            kind: "deb",
+            install: typed("Debian, Ubuntu", "sudo apt", &deb)?,
+            uninstalled: String::new(),
+            file: of(deb),
+        },
+        Trial {
+            kind: "archive",
+            install: typed("an archive", "mkdir", &archive)?,
+            uninstalled: String::new(),
+            file: of(archive),
+        },
+        Trial {
+            kind: "npm",
+            install: typed("npm", "npm install", &npm)?,
+            uninstalled: typed("npm", "npx", &npm)?,
+            file: of(npm),
+        },
+        Trial {
+            kind: "image",
+            install: String::new(),
+            uninstalled: String::new(),
+            file: layer,
+        },
     ];
-    let linkage = match program.linkage {
-        Linkage::Static => "static",
-        Linkage::Dynamic => "dynamic",
-    };
+    let linkage = program.linkage;
     let results: Vec<_> = thread::scope(|scope| {
-        let threads: Vec<_> = kinds
+        let threads: Vec<_> = trials
             .iter()
-            .map(|(kind, file, typed)| {
-                let work = folder.join(kind);
-                let trial =
-                    scope.spawn(move || inside::run(kind, file, root, &work, linkage, typed));
-                (*kind, trial)
+            .map(|trial| {
+                let work = folder.join(trial.kind);
+                let running = scope.spawn(move || inside::run(trial, linkage, root, &work));
+                (trial.kind, running)
             })
             .collect();
         threads
@@ -126,19 +140,21 @@ fn try_all(
         .map(|(kind, result)| {
             let tried = result
                 .map_err(|_| "the command itself failed, see above".to_owned())
-                .and_then(|tried| tried?.checked(&release.version))
+                .and_then(|tried| tried?.checked(&release.version, linkage))
                 .map_err(|error| format!("{kind}: {error}"))?;
             Ok((kind, tried))
         })
         .collect()
 }
 
-/// What a row of the README's table has a person type, as root types it, with the file of
-/// this machine and version.
-fn typed(readme: &str, row: &str, file: &str) -> Option<String> {
-    let start = format!("| {row} | `");
+/// The command of a row of the README's table that begins so, as root types it, with the
+/// file of this machine and version.
+fn typed(readme: &str, row: &str, begins: &str, file: &str) -> Option<String> {
+    let start = format!("| {row} | ");
     let row = readme.lines().find_map(|line| line.strip_prefix(&start))?;
-    let (command, _) = row.split_once('`')?;
+    // Every second piece is between backticks.
+    let mut commands = row.split('`').skip(1).step_by(2);
+    let command = commands.find(|command| command.starts_with(begins))?;
     let words = command.split(' ').filter(|word| *word != "sudo");
     let words = words.map(|word| match word.contains("VERSION") {
         true if word.starts_with("./") => format!("./{file}"),
@@ -231,16 +247,23 @@ mod tests {
     #[test]
     fn what_is_typed_is_the_readme_s_with_the_file_there_is() {
         let readme = "| with |\n| an archive | `mkdir -p ~/.local && tar -xzf m-VERSION-x.tar.gz -C \
-                      ~/.local`, and more |\n| Debian, Ubuntu | `sudo apt install ./m_VERSION.deb` |\n";
+                      ~/.local`, and more |\n| npm | `npm install ./m-VERSION.tgz`; or `npx \
+                      ./m-VERSION.tgz demo` |\n| Debian | `sudo apt install ./m_VERSION.deb` |\n";
+        let typed = |row, begins, file| typed(readme, row, begins, file);
         assert_eq!(
-            typed(readme, "an archive", "m-1.tar.gz").unwrap(),
+            typed("an archive", "mkdir", "m-1.tar.gz").unwrap(),
             "mkdir -p ~/.local && tar -xzf m-1.tar.gz -C ~/.local"
         );
         assert_eq!(
-            typed(readme, "Debian, Ubuntu", "m_1.deb").unwrap(),
+            typed("Debian", "sudo apt", "m_1.deb").unwrap(),
             "apt install ./m_1.deb"
         );
-        assert_eq!(typed(readme, "Nix", "m"), None);
+        assert_eq!(
+            typed("npm", "npx", "m-1.tgz").unwrap(),
+            "npx ./m-1.tgz demo"
+        );
+        assert_eq!(typed("npm", "yarn", "m-1.tgz"), None);
+        assert_eq!(typed("Nix", "nix", "m"), None);
     }
 
     #[test]
