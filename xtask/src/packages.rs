@@ -42,6 +42,20 @@ const CHROMIUM: Need = Need {
     present: || run::exists("chromium") || run::exists("chromium-browser"),
 };
 
+/// What reads the files of a release that other languages than ours are written in.
+const PARSERS: [Need; 2] = [
+    Need {
+        what: "Ruby, for the Homebrew formula",
+        package: "ruby",
+        present: || run::exists("ruby"),
+    },
+    Need {
+        what: "Nix, for the flake",
+        package: "nix-bin",
+        present: || run::exists("nix-instantiate"),
+    },
+];
+
 /// Whether the tests on PostgreSQL run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Postgres {
@@ -91,6 +105,20 @@ pub(crate) fn install(postgres: Postgres, browser: Browser) -> Result<(), String
             need.package, need.what
         )),
         None => Ok(()),
+    }
+}
+
+/// Installs what parses the files of a release, where that can be done: without it they are
+/// packed and not parsed, which the stage of the packages says.
+pub(crate) fn install_parsers() {
+    let absent: Vec<_> = PARSERS.iter().filter(|need| !(need.present)()).collect();
+    let Some(apt) = Apt::allowed().filter(|_| !absent.is_empty()) else {
+        return;
+    };
+    let names: Vec<_> = absent.iter().map(|need| need.package).collect();
+    if let Err(error) = apt.install(&names) {
+        let wanted: Vec<_> = absent.iter().map(|need| need.what).collect();
+        println!("{} was not installed: {error}", wanted.join(" and "));
     }
 }
 

@@ -147,7 +147,7 @@ fn stages<'scope>(
     let installing = [
         start(options.real_clis, "agent CLIs", clis::install),
         start(options.mcp_servers, "MCP servers", mcp_servers::install),
-        start(packages, "clean root", dist::prepare_clean_root),
+        start(packages, "clean root", dist::prepare_trial),
     ];
     let with_page = match options.browser {
         Browser::Tested => Part::Tested,

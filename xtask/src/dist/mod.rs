@@ -33,12 +33,11 @@ use package::Files;
 use release::{Documents, Program, Release};
 use target::{Linkage, TARGETS, Target};
 
-pub(crate) use clean_root::prepare as prepare_clean_root;
 pub(crate) use release::timestamp;
 pub(crate) use trial::test as try_packages;
 pub(crate) use upgrade::upgrade;
 
-use crate::{run, web};
+use crate::{packages, run, web};
 
 pub(crate) fn dist(arguments: &[String]) -> Result<(), String> {
     let options = Options::parse(arguments)?;
@@ -93,8 +92,14 @@ pub(crate) fn try_one(arguments: &[String]) -> Result<(), String> {
         [program] => PathBuf::from(program),
         [_, other, ..] => return Err(format!("`cargo xtask dist try` takes no `{other}`")),
     };
-    prepare_clean_root()?;
+    prepare_trial()?;
     try_packages(&program).map(drop)
+}
+
+/// What [`try_packages`] wants to have, where it can be had.
+pub(crate) fn prepare_trial() -> Result<(), String> {
+    packages::install_parsers();
+    clean_root::prepare()
 }
 
 /// Builds what is to be built in a target folder, and packs it.

@@ -9,11 +9,10 @@ use std::thread;
 use minisign::SecretKey;
 use sha2::{Digest, Sha256};
 
+use super::recipes::FLAKE;
 use super::release::{Program, Release};
 use super::sums::{self, PUBLIC_KEY, SIGNATURE, SUMS};
 use super::{at_path, deb, npm, oci, recipes, sbom, tarball};
-
-const FLAKE: &str = "flake.nix";
 
 /// Names of the files and their sizes.
 pub(super) type Files = BTreeMap<String, u64>;
@@ -66,7 +65,7 @@ pub(super) fn package(
         })
         .collect();
     writer.listed(
-        "mission.rb".to_owned(),
+        recipes::FORMULA.to_owned(),
         recipes::formula(release, &named).as_bytes(),
     )?;
     writer.listed(FLAKE.to_owned(), recipes::flake(release, &named).as_bytes())?;

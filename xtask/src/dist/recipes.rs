@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 use super::release::{Program, Release, SUMMARY};
 use super::tarball;
 
+pub(super) const FORMULA: &str = "mission.rb";
+pub(super) const FLAKE: &str = "flake.nix";
+
 /// An archive and its SHA-256 in hex.
 pub(super) type Archive<'a> = (&'a Program, &'a str);
 

@@ -1,7 +1,8 @@
-//! The packages, tried: made twice and compared, then each installed in a Debian without
-//! anything, used and removed. Part of `cargo xtask test`.
+//! The packages, tried: made twice and compared, the recipes parsed by their own languages,
+//! then each package installed in a Debian without anything, used and removed. Part of `cargo xtask test`.
 
 mod inside;
+mod parsed;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,6 +21,7 @@ use super::{deb, npm, oci, tarball};
 use crate::report::Ran;
 use crate::run;
 use inside::{Trial, Tried};
+use parsed::Parsed;
 
 /// Packs a program the tests have built, and tries what comes of it.
 pub(crate) fn test(mission: &Path) -> Result<Ran, String> {
@@ -60,6 +62,10 @@ pub(crate) fn test(mission: &Path) -> Result<Ran, String> {
             .to_owned(),
     ];
     let mut passed = 3;
+    for (file, found) in parsed::recipes(&first)? {
+        passed += u64::from(found == Parsed::Whole);
+        said.push(format!("{file}: {found}"));
+    }
     match clean_root::find()? {
         CleanRoot::Impossible(reason) => {
             said.push(format!("the packages were not installed: {reason}"));
