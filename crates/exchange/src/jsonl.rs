@@ -169,7 +169,53 @@ pub(crate) fn describe_error(error: &serde_json::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use missiond_core::Check;
+    use serde::de::DeserializeOwned;
+
     use super::*;
+
+    const PAGE: &str = include_str!("../../../docs/reference/tasks.md");
+
+    fn words(text: &str) -> impl Iterator<Item = &str> {
+        text.split('`').skip(1).step_by(2)
+    }
+
+    /// The names of all fields of what refuses others: it names them when it refuses.
+    fn fields<T: DeserializeOwned>() -> BTreeSet<String> {
+        let Err(error) = serde_json::from_str::<T>(r#"{"no such field": 1}"#) else {
+            panic!("it takes any field");
+        };
+        let error = error.to_string();
+        let (_, expected) = error.split_once("expected ").unwrap();
+        words(expected).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_page_of_tasks_has_every_field_there_is_and_no_other() {
+        let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
+        let (_, section) = PAGE.split_once("\n## Fields\n").unwrap();
+        let section = section.split("\n#").next().unwrap();
+        let rows = section.lines().filter(|line| line.starts_with("| `"));
+        let cells = rows.flat_map(|row| words(row.split('|').nth(1).unwrap()));
+        let shown: BTreeSet<String> = owned(cells.collect());
+        // What a task hangs on is no field of the task itself, but may be said with it.
+        let links = ["parent", "depends_on"].map(str::to_owned);
+        let declared = fields::<TaskDraft>();
+        assert_eq!(shown, declared.into_iter().chain(links).collect());
+
+        let row = section.lines().find(|line| line.starts_with("| `checks`"));
+        let (_, braces) = row.unwrap().split_once("`{").unwrap();
+        let shown = braces.split('}').next().unwrap().split(", ");
+        assert_eq!(owned(shown.collect()), fields::<Check>());
+
+        let (_, list) = PAGE.split_once("the fields above and").unwrap();
+        let shown = words(list.split(". ").next().unwrap());
+        let beside: BTreeSet<_> = BESIDE.map(str::to_owned).into();
+        assert_eq!(owned(shown.collect()), beside);
+        assert_eq!(fields::<Beside>(), beside);
+    }
 
     #[test]
     fn a_line_needs_only_a_title() {

@@ -310,3 +310,29 @@ fn is_there(program: &str, repository: Option<&Path>) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_page_of_tasks_shows_every_key_of_a_repository() {
+        let page = include_str!("../../../../docs/reference/tasks.md");
+        let (_, block) = page.split_once("```toml\n").unwrap();
+        let block = block.split("```").next().unwrap();
+        let parsed = toml::from_str::<Defaults>(block);
+        assert!(parsed.is_ok(), "{parsed:?}");
+        let shown = block.lines().filter_map(|line| line.split(" = ").next());
+        // It names its keys when it refuses another.
+        let error = toml::from_str::<Defaults>("no_such_key = 1").unwrap_err();
+        let error = error.message().to_owned();
+        let (_, expected) = error.split_once("expected ").unwrap();
+        let keys = expected.split('`').skip(1).step_by(2);
+        assert_eq!(
+            shown.collect::<BTreeSet<_>>(),
+            keys.collect::<BTreeSet<_>>()
+        );
+    }
+}

@@ -187,6 +187,43 @@ mod tests {
         }
     }
 
+    /// The names are those of the page, and it has no other.
+    #[test]
+    fn the_page_of_journals_has_everything_the_protocol_has() {
+        const PAGE: &str = include_str!("../../../../docs/how/journal.md");
+        fn words(text: &str) -> Vec<&str> {
+            let mut words: Vec<_> = text.split('`').skip(1).step_by(2).collect();
+            words.sort_unstable();
+            words
+        }
+        fn sorted(names: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+            let mut names: Vec<_> = names.collect();
+            names.sort_unstable();
+            names
+        }
+        let between = |begins: &str, ends: &str| {
+            let (_, rest) = PAGE.split_once(begins).unwrap();
+            rest.split(ends).next().unwrap().to_owned()
+        };
+        let table = between("| signal or fact |", "\n\n");
+        let cells = table
+            .lines()
+            .skip(2)
+            .filter_map(|row| row.split('|').nth(1));
+        let signals = SIGNALS.iter().map(|signal| signal.name);
+        let facts = FACTS.iter().map(|fact| fact.name);
+        assert_eq!(
+            words(&cells.collect::<String>()),
+            sorted(signals.chain(facts))
+        );
+        let messages = MESSAGES.iter().map(|message| message.name);
+        assert_eq!(words(&between("A message is", "\n\n")), sorted(messages));
+        let records = crate::record::RecordKind::ALL.iter();
+        let kept = between("Nine kinds of records:", "Their fold");
+        assert_eq!(words(&kept), sorted(records.map(|kind| kind.name())));
+        assert_eq!(crate::record::RecordKind::ALL.len(), 9);
+    }
+
     #[test]
     fn the_seven_signals_are_those_of_the_protocol() {
         let names: Vec<_> = SIGNALS.iter().map(|signal| signal.name).collect();

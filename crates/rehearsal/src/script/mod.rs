@@ -6,6 +6,7 @@
 //! whoever reads the file, and is dropped here so that nothing can show it.
 
 mod builtin;
+mod keys;
 mod parse;
 mod template;
 

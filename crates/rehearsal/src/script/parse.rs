@@ -6,6 +6,7 @@ use missiond_yaml::{Fields, Node, Value, read_document, unknown};
 use regex::Regex;
 use serde_json::Value as Json;
 
+use super::keys;
 use super::{
     AfterRetries, Ask, Call, Crash, Edit, FORMAT, Failure, FileText, PlanEntry, Run, Say, Script,
     ScriptError, Shape, Signal, Step, Template, Turn, Usage, Uses, When,
@@ -20,29 +21,6 @@ const USUAL_RATE: f64 = 120.0;
 const USUAL_TAIL: i64 = 5;
 const MAX_TOKENS: i64 = 1_000_000_000;
 
-const TOP: &[&str] = &["rehearsal", "description", "startup", "turns"];
-const STEPS: &[&str] = &[
-    "think",
-    "say",
-    "plan",
-    "ask",
-    "run",
-    "write",
-    "append",
-    "edit",
-    "signal",
-    "call",
-    "question",
-    "error",
-    "usage",
-    "usage_limit",
-    "sleep",
-    "hang",
-    "flood",
-    "exit",
-    "crash",
-    "repeat",
-];
 const CRASHES: &[(&str, Crash)] = &[
     ("abort", Crash::Abort),
     ("kill", Crash::Kill),
@@ -54,7 +32,7 @@ pub(super) fn script(name: &str, text: &str) -> Result<Script, ScriptError> {
 }
 
 fn whole(name: &str, node: Node<'_>) -> Option<Script> {
-    let fields = node.fields("a script", TOP)?;
+    let fields = node.fields("a script", keys::TOP)?;
     if let Some(format) = fields.require("rehearsal")
         && let Some(found) = format.integer(0..=i64::MAX)
         && found != FORMAT
@@ -77,7 +55,7 @@ fn whole(name: &str, node: Node<'_>) -> Option<Script> {
 }
 
 fn turn(node: Node<'_>) -> Option<Turn> {
-    let fields = node.fields("a turn", &["when", "uses", "steps"])?;
+    let fields = node.fields("a turn", keys::TURN)?;
     let when = fields.get("when").and_then(when).unwrap_or(When::Any);
     let uses = match fields.get("uses") {
         None => Uses::AtMost(1),
@@ -95,7 +73,7 @@ fn when(node: Node<'_>) -> Option<When> {
     if node.is_text() {
         return node.word("prompt", &[("any", ())]).map(|()| When::Any);
     }
-    let fields = node.fields("`when`", &["contains", "matches"])?;
+    let fields = node.fields("`when`", keys::WHEN)?;
     match (fields.get("contains"), fields.get("matches")) {
         (Some(text), None) => Some(When::Contains(text.text()?.to_owned())),
         (None, Some(pattern)) => match Regex::new(pattern.text()?) {
@@ -134,7 +112,7 @@ fn step(node: Node<'_>, depth: usize) -> Option<Step> {
         let text = node.text()?;
         let found = words.into_iter().find(|(word, _)| *word == text);
         if found.is_none() {
-            node.problem(unknown("step", text, "", STEPS));
+            node.problem(unknown("step", text, "", keys::STEPS));
         }
         return found.map(|(_, step)| step);
     }
@@ -158,7 +136,7 @@ fn step(node: Node<'_>, depth: usize) -> Option<Step> {
         "error" => Step::Error(failure(value)?),
         "usage" => Step::Usage(usage(value)?),
         "usage_limit" => {
-            let fields = value.fields("a usage limit", &["resets"])?;
+            let fields = value.fields("a usage limit", keys::USAGE_LIMIT)?;
             Step::UsageLimit {
                 resets: template(fields.require("resets")?)?,
             }
@@ -169,7 +147,7 @@ fn step(node: Node<'_>, depth: usize) -> Option<Step> {
             Step::Hang
         }
         "flood" => {
-            let fields = value.fields("a flood", &["lines", "text"])?;
+            let fields = value.fields("a flood", keys::FLOOD)?;
             Step::Flood {
                 lines: whole_number(fields.require("lines")?, 1..=1_000_000)?,
                 text: optional(
@@ -182,14 +160,14 @@ fn step(node: Node<'_>, depth: usize) -> Option<Step> {
         "exit" => Step::Exit(whole_number(value, 0..=255)?),
         "crash" => Step::Crash(value.word("way to crash", CRASHES)?),
         "repeat" => {
-            let fields = value.fields("a repetition", &["times", "steps"])?;
+            let fields = value.fields("a repetition", keys::REPEAT)?;
             Step::Repeat {
                 times: whole_number(fields.require("times")?, 1..=MAX_TIMES)?,
                 steps: steps(fields.require("steps")?, depth + 1)?,
             }
         }
         other => {
-            node.problem(unknown("step", other, "", STEPS));
+            node.problem(unknown("step", other, "", keys::STEPS));
             return None;
         }
     })
@@ -201,7 +179,7 @@ fn think(node: Node<'_>) -> Option<Duration> {
     if !node.is_mapping() {
         return seconds(node);
     }
-    let fields = node.fields("`think`", &["seconds", "text"])?;
+    let fields = node.fields("`think`", keys::THINK)?;
     fields.get("text").map(Node::text);
     seconds(fields.require("seconds")?)
 }
@@ -213,7 +191,7 @@ fn say(node: Node<'_>) -> Option<Say> {
             rate: USUAL_RATE,
         });
     }
-    let fields = node.fields("`say`", &["text", "rate"])?;
+    let fields = node.fields("`say`", keys::SAY)?;
     Some(Say {
         text: template(fields.require("text")?)?,
         rate: match fields.get("rate") {
@@ -233,7 +211,7 @@ fn plan(node: Node<'_>) -> Option<Vec<(Template, PlanEntry)>> {
         if node.is_text() {
             return Some((template(node)?, PlanEntry::Pending));
         }
-        let fields = node.fields("an entry of a plan", &["text", "state"])?;
+        let fields = node.fields("an entry of a plan", keys::PLAN_ENTRY)?;
         let state = match fields.get("state") {
             Some(state) => state.word("state", STATES)?,
             None => PlanEntry::Pending,
@@ -244,8 +222,7 @@ fn plan(node: Node<'_>) -> Option<Vec<(Template, PlanEntry)>> {
 }
 
 fn ask(node: Node<'_>, depth: usize) -> Option<Ask> {
-    let keys = ["tool", "args", "question", "allow", "always", "deny"];
-    let fields = node.fields("`ask`", &keys)?;
+    let fields = node.fields("`ask`", keys::ASK)?;
     let tool = fields.require("tool")?;
     let name = tool.text()?;
     if name.is_empty()
@@ -279,7 +256,7 @@ fn run(node: Node<'_>) -> Option<Run> {
     if node.is_list() {
         return Some(usual(argv(node)?));
     }
-    let fields = node.fields("`run`", &["argv", "cwd", "exit", "tail"])?;
+    let fields = node.fields("`run`", keys::RUN)?;
     let mut run = usual(argv(fields.require("argv")?)?);
     if let Some(cwd) = fields.get("cwd") {
         run.cwd = Some(template(cwd)?);
@@ -302,7 +279,7 @@ fn argv(node: Node<'_>) -> Option<Vec<Template>> {
 }
 
 fn file_text(node: Node<'_>) -> Option<FileText> {
-    let fields = node.fields("a file", &["file", "text"])?;
+    let fields = node.fields("a file", keys::FILE)?;
     Some(FileText {
         file: template(fields.require("file")?)?,
         text: template(fields.require("text")?)?,
@@ -310,7 +287,7 @@ fn file_text(node: Node<'_>) -> Option<FileText> {
 }
 
 fn edit(node: Node<'_>) -> Option<Edit> {
-    let fields = node.fields("an edit", &["file", "replace", "with"])?;
+    let fields = node.fields("an edit", keys::EDIT)?;
     Some(Edit {
         file: template(fields.require("file")?)?,
         replace: template(fields.require("replace")?)?,
@@ -319,7 +296,7 @@ fn edit(node: Node<'_>) -> Option<Edit> {
 }
 
 fn signal(node: Node<'_>) -> Option<Signal> {
-    let fields = node.fields("a signal", &["type", "payload"])?;
+    let fields = node.fields("a signal", keys::SIGNAL)?;
     Some(Signal {
         kind: fields.require("type")?.text()?.to_owned(),
         payload: optional_shape(&fields, "payload")?,
@@ -327,7 +304,7 @@ fn signal(node: Node<'_>) -> Option<Signal> {
 }
 
 fn call(node: Node<'_>) -> Option<Call> {
-    let fields = node.fields("a call", &["tool", "arguments"])?;
+    let fields = node.fields("a call", keys::CALL)?;
     Some(Call {
         tool: fields.require("tool")?.text()?.to_owned(),
         arguments: optional_shape(&fields, "arguments")?,
@@ -335,7 +312,7 @@ fn call(node: Node<'_>) -> Option<Call> {
 }
 
 fn usage(node: Node<'_>) -> Option<Usage> {
-    let fields = node.fields("`usage`", &["input", "output", "cache_read", "cache_write"])?;
+    let fields = node.fields("`usage`", keys::USAGE)?;
     let tokens = |key: &str| match fields.get(key) {
         Some(node) => whole_number(node, 0..=MAX_TOKENS),
         None => Some(0),
@@ -358,7 +335,7 @@ fn failure(node: Node<'_>) -> Option<Failure> {
     if node.is_text() {
         return Some(usual(template(node)?));
     }
-    let fields = node.fields("an error", &["text", "retries", "wait", "then"])?;
+    let fields = node.fields("an error", keys::ERROR)?;
     let mut failure = usual(template(fields.require("text")?)?);
     if let Some(retries) = fields.get("retries") {
         failure.retries = whole_number(retries, 0..=100)?;

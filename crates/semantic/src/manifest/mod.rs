@@ -4,6 +4,7 @@
 //! unknown keys, missing regions, patterns that do not compile, each reported
 //! with its line. A new engine is a new manifest and no new code.
 
+mod keys;
 mod parse;
 mod parse_condition;
 mod parse_permission;

@@ -9,6 +9,7 @@ use missiond_yaml::{Fields, Node, unknown};
 use regex::Regex;
 
 use super::ManifestError;
+use super::keys;
 use super::{FORMAT, Hold, Manifest, NamedFingerprint};
 use crate::dialog::DialogRule;
 use crate::input::{AnswerKeys, InputRule, InterruptKey, NewlineKey, PromptRule};
@@ -21,44 +22,6 @@ use crate::tool::{ToolPattern, ToolPhase};
 const MAX_BYTES: usize = 256 << 10;
 const DEFAULT_UNKNOWN_AFTER: Duration = Duration::from_secs(2);
 
-const TOP: &[&str] = &[
-    "manifest",
-    "engine",
-    "description",
-    "versions",
-    "patterns",
-    "regions",
-    "fingerprints",
-    "dialog",
-    "permission",
-    "tools",
-    "input",
-    "hold",
-    "unknown_after_ms",
-    "rules",
-];
-const REGION: &[&str] = &[
-    "within",
-    "above",
-    "below",
-    "without",
-    "from_last",
-    "from_first",
-    "after_last",
-    "until",
-    "through",
-    "first",
-    "last",
-];
-const RULE: &[&str] = &[
-    "id",
-    "state",
-    "priority",
-    "confidence",
-    "reason",
-    "waiting_for",
-    "when",
-];
 pub(super) fn manifest(text: &str) -> Result<Manifest, ManifestError> {
     missiond_yaml::read_document(text, "a manifest", MAX_BYTES, |node| {
         Parser::default().manifest(node)
@@ -75,7 +38,7 @@ pub(super) struct Parser {
 
 impl Parser {
     fn manifest(mut self, node: Node<'_>) -> Option<Manifest> {
-        let fields = node.fields("a manifest", TOP)?;
+        let fields = node.fields("a manifest", keys::TOP)?;
         if let Some(format) = fields.require("manifest")
             && let Some(found) = format.integer(0..=i64::MAX)
             && found != FORMAT
@@ -185,7 +148,7 @@ impl Parser {
             name: name.to_owned(),
             ..RegionRule::default()
         };
-        let Some(fields) = node.fields("a region", REGION) else {
+        let Some(fields) = node.fields("a region", keys::REGION) else {
             return region;
         };
         let reference = |key| fields.get(key).and_then(|node| self.region_id(node));
@@ -266,7 +229,7 @@ impl Parser {
     }
 
     fn fingerprint(&self, name: &str, node: Node<'_>) -> Option<NamedFingerprint> {
-        let fields = node.fields("a fingerprint", &["in", "hash"])?;
+        let fields = node.fields("a fingerprint", keys::FINGERPRINT)?;
         let region = self.region_id(fields.require("in")?);
         let hash = fields.require("hash")?;
         let hash = match hash.text()?.parse() {
@@ -284,7 +247,7 @@ impl Parser {
     }
 
     fn dialog(&self, node: Node<'_>) -> Option<DialogRule> {
-        let fields = node.fields("a dialog", &["in", "cursor", "tool", "buttons", "letters"])?;
+        let fields = node.fields("a dialog", keys::DIALOG)?;
         let region = self.region_id(fields.require("in")?);
         let cursor = fields
             .get("cursor")
@@ -322,17 +285,7 @@ impl Parser {
 
     fn input(&self, node: Node<'_>) -> InputRule {
         let mut rule = InputRule::default();
-        let keys = [
-            "prompt",
-            "by_line",
-            "pasted",
-            "newline",
-            "enter_pause_ms",
-            "answer",
-            "escaped",
-            "interrupt",
-        ];
-        let Some(fields) = node.fields("`input`", &keys) else {
+        let Some(fields) = node.fields("`input`", keys::INPUT) else {
             return rule;
         };
         let prompts = fields.get("prompt").map(Node::one_or_more);
@@ -364,7 +317,7 @@ impl Parser {
     }
 
     fn prompt(&self, node: Node<'_>) -> Option<PromptRule> {
-        let fields = node.fields("a prompt", &["in", "mark", "repeated", "placeholder"])?;
+        let fields = node.fields("a prompt", keys::PROMPT)?;
         let region = fields.require("in").and_then(|node| self.region_id(node));
         let mark = fields.require("mark").and_then(|node| self.pattern(node));
         let placeholder = fields
@@ -382,7 +335,7 @@ impl Parser {
     }
 
     fn tool(&self, node: Node<'_>) -> Option<ToolPattern> {
-        let fields = node.fields("a tool line", &["in", "running", "finished", "name"])?;
+        let fields = node.fields("a tool line", keys::TOOL_LINE)?;
         let region = self.region_id(fields.require("in")?);
         let (phase, pattern) = match (fields.get("running"), fields.get("finished")) {
             (Some(pattern), None) => (ToolPhase::Running, pattern),
@@ -402,7 +355,7 @@ impl Parser {
     }
 
     fn rule(&mut self, node: Node<'_>) -> Option<Rule> {
-        let fields = node.fields("a rule", RULE)?;
+        let fields = node.fields("a rule", keys::RULE)?;
         let id = fields.require("id").and_then(Node::text).map(str::to_owned);
         let state = fields.require("state").and_then(state);
         let priority = fields
@@ -433,7 +386,7 @@ impl Parser {
     }
 
     fn hold(&mut self, node: Node<'_>) -> Option<Hold> {
-        let fields = node.fields("a hold", &["from", "to", "ms", "when"])?;
+        let fields = node.fields("a hold", keys::HOLD)?;
         let states = |key| {
             let nodes = fields.get(key).map(Node::one_or_more).unwrap_or_default();
             nodes.into_iter().filter_map(state).collect()

@@ -2,6 +2,7 @@
 
 use missiond_yaml::{Fields, Node, unknown};
 
+use super::keys;
 use super::parse::{Parser, milliseconds, state};
 use crate::keys::Key;
 use crate::paste::Paste;
@@ -10,32 +11,6 @@ use crate::screen::Style;
 use crate::tool::ToolPhase;
 
 const MAX_DEPTH: usize = 8;
-const CONDITION: &[&str] = &[
-    "all",
-    "any",
-    "not",
-    "in",
-    "has",
-    "first",
-    "last",
-    "says",
-    "exists",
-    "style",
-    "title",
-    "status",
-    "progress",
-    "alternate",
-    "cursor_visible",
-    "cursor_in",
-    "paste",
-    "changed",
-    "was",
-    "dialog",
-    "tool",
-    "fingerprint",
-    "sent",
-    "unanswered",
-];
 
 impl Parser {
     pub(super) fn condition(&mut self, node: Node<'_>, depth: usize) -> Option<Condition> {
@@ -47,7 +22,7 @@ impl Parser {
             let items = node.list()?;
             return Some(single(self.conditions(items, depth), Condition::All));
         }
-        let fields = node.fields("a condition", CONDITION)?;
+        let fields = node.fields("a condition", keys::CONDITION)?;
         if fields.is_empty() {
             fields.problem("a condition must say something");
         }
@@ -169,7 +144,7 @@ impl Parser {
     }
 
     fn changed(&mut self, node: Node<'_>) -> Option<Condition> {
-        let fields = node.fields("changed", &["in", "within_ms"])?;
+        let fields = node.fields("changed", keys::CHANGED)?;
         let region = fields.require("in").and_then(|node| self.region_id(node));
         let within = fields.require("within_ms").and_then(milliseconds);
         let (region, within) = (region?, within?);
@@ -209,7 +184,7 @@ fn single(mut conditions: Vec<Condition>, join: fn(Vec<Condition>) -> Condition)
 }
 
 fn sent(node: Node<'_>) -> Option<Condition> {
-    let fields = node.fields("sent", &["key", "within_ms"])?;
+    let fields = node.fields("sent", keys::SENT)?;
     let test = fields
         .require("key")
         .and_then(|node| node.word("key", &Key::NAMES));
@@ -221,7 +196,7 @@ fn sent(node: Node<'_>) -> Option<Condition> {
 }
 
 fn unanswered(node: Node<'_>) -> Option<Condition> {
-    let fields = node.fields("unanswered", &["after_ms", "within_ms"])?;
+    let fields = node.fields("unanswered", keys::UNANSWERED)?;
     let after = fields.require("after_ms").and_then(milliseconds);
     let within = fields.require("within_ms").and_then(milliseconds);
     Some(Condition::Unanswered {

@@ -2,15 +2,13 @@
 
 use missiond_yaml::Node;
 
+use super::keys;
 use super::parse::Parser;
 use crate::request::{BodyIs, BodyRule, PermissionRule, RequestRule, Title};
 
-const REQUEST: &[&str] = &["in", "title", "only", "second", "question", "tool", "body"];
-const BODY: &[&str] = &["is", "from", "after", "until", "first", "mixed"];
-
 impl Parser {
     pub(super) fn permission(&self, node: Node<'_>) -> Option<PermissionRule> {
-        let fields = node.fields("`permission`", &["allow", "deny", "requests"])?;
+        let fields = node.fields("`permission`", keys::PERMISSION)?;
         let allow = fields.require("allow").and_then(|node| self.pattern(node));
         let deny = fields.require("deny").and_then(|node| self.pattern(node));
         let requests = fields.require("requests").and_then(Node::list);
@@ -24,7 +22,7 @@ impl Parser {
     }
 
     fn request(&self, node: Node<'_>) -> Option<RequestRule> {
-        let fields = node.fields("a request", REQUEST)?;
+        let fields = node.fields("a request", keys::REQUEST)?;
         let region = fields.require("in").and_then(|node| self.region_id(node));
         let pattern = |key| fields.get(key).and_then(|node| self.pattern(node));
         let title = match (fields.get("title"), fields.get("only")) {
@@ -61,7 +59,7 @@ impl Parser {
     }
 
     fn body(&self, node: Node<'_>) -> Option<BodyRule> {
-        let fields = node.fields("a body", BODY)?;
+        let fields = node.fields("a body", keys::BODY)?;
         let is = fields
             .require("is")
             .and_then(|node| node.word("kind of body", &BodyIs::NAMES));

@@ -1,4 +1,4 @@
-use super::Manifest;
+use super::{Manifest, keys};
 
 fn problems(text: &str) -> Vec<(usize, String)> {
     match Manifest::parse(text) {
@@ -124,4 +124,64 @@ rules: []
         Manifest::parse(good).unwrap().interrupt(),
         [b"\x1b", b"\x1b"]
     );
+}
+
+const PAGE: &str = include_str!("../../../../docs/reference/manifests.md");
+
+/// The keys of each table of the page that lists some, in the order of the page. A key is
+/// the first word of what stands in backticks in a row's first cell.
+fn tables_of_keys() -> Vec<Vec<&'static str>> {
+    let tables = PAGE.split("| key | ").skip(1);
+    let rows = |table: &'static str| {
+        let rows = table.lines().skip(2);
+        let cells = rows.map_while(|line| line.strip_prefix("| ")?.split(" | ").next());
+        let words = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+        let first = words.filter_map(|word| word.split([':', ' ']).next());
+        first.collect::<Vec<_>>()
+    };
+    tables.map(rows).collect()
+}
+
+#[test]
+fn the_page_of_manifests_has_every_key_there_is_and_no_other() {
+    let sorted = |keys: &[&'static str]| {
+        let mut keys = keys.to_vec();
+        keys.sort_unstable();
+        // What a row says of one key with and without another is one key.
+        keys.dedup();
+        keys
+    };
+    let expected = [
+        keys::TOP,
+        keys::REGION,
+        keys::RULE,
+        keys::CONDITION,
+        keys::DIALOG,
+        keys::TOOL_LINE,
+        keys::PERMISSION,
+        keys::REQUEST,
+        keys::BODY,
+        keys::INPUT,
+        keys::PROMPT,
+        keys::HOLD,
+    ];
+    let shown: Vec<_> = tables_of_keys().iter().map(|keys| sorted(keys)).collect();
+    assert_eq!(shown, expected.map(sorted));
+    for (name, keys) in [
+        ("fingerprints", keys::FINGERPRINT),
+        ("changed", keys::CHANGED),
+        ("sent", keys::SENT),
+        ("unanswered", keys::UNANSWERED),
+    ] {
+        let row = PAGE
+            .lines()
+            .find(|line| line.starts_with(&format!("| `{name}")));
+        let (_, inside) = row.unwrap().split_once('{').unwrap();
+        let (inside, _) = inside.split_once('}').unwrap();
+        let shown: Vec<_> = inside
+            .split(", ")
+            .map(|pair| pair.split(':').next().unwrap())
+            .collect();
+        assert_eq!(sorted(&shown), sorted(keys), "{name}");
+    }
 }

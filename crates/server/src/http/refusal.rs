@@ -92,3 +92,45 @@ pub(super) fn json_response(text: String) -> Response {
     let kind = HeaderValue::from_static("application/json");
     ([(header::CONTENT_TYPE, kind)], Body::from(text)).into_response()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_http_says_which_status_a_code_has() {
+        let page = include_str!("../../../../docs/reference/http.md");
+        let (_, table) = page.split_once("| status | codes |").unwrap();
+        let rows = table.lines().skip(2).take_while(|row| row.starts_with('|'));
+        let rows: Vec<_> = rows.collect();
+        // A client says this itself, when there is nobody to answer.
+        let told = ErrorCode::ALL
+            .into_iter()
+            .filter(|code| *code != ErrorCode::Unreachable);
+        let mut named = 0;
+        for code in told {
+            let name = serde_json::to_value(code).unwrap();
+            let name = format!("`{}`", name.as_str().unwrap());
+            let of = |row: &&&str| {
+                row.split('|')
+                    .nth(1)
+                    .unwrap()
+                    .contains(status(code).as_str())
+            };
+            let row = rows.iter().find(of);
+            assert!(
+                row.is_some_and(|row| row.contains(&name)),
+                "{name}: {row:?}"
+            );
+            named += 1;
+        }
+        // What a browser sends wrongly has a status of its own and no code of its own.
+        let shown: usize = rows
+            .iter()
+            .map(|row| row.split('|').nth(2).unwrap())
+            .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+            .filter(|word| serde_json::from_value::<ErrorCode>(json!(word)).is_ok())
+            .count();
+        assert_eq!(shown, named + 1);
+    }
+}
