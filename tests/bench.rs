@@ -113,6 +113,29 @@ fn the_bench_of_uptime_kills_the_daemon_and_finds_it_again() {
 }
 
 #[test]
+fn the_bench_of_signs_of_life_says_what_asking_often_costs() {
+    let home = TestHome::new();
+    let report = home.json(&["bench", "health", "--servers", "3", "--seconds", "4"]);
+    assert_eq!(report["bench"], "health");
+    assert_eq!(report["conditions"]["health_check_secs"], 1);
+    assert_eq!(report["conditions"]["against_health_check_secs"], 3600);
+    let metric = |name: &str| report["metrics"][name].as_f64().unwrap();
+    // A daemon that is late asks less often, and none asks more often than it should.
+    let checks = metric("checks");
+    assert!((1.0..=15.0).contains(&checks), "{report}");
+    assert_eq!(metric("checks_against"), 0.0, "{report}");
+    assert!(metric("cpu_percent") > 0.0, "{report}");
+    // On a busy machine the difference of so short a time is chance.
+    for name in [
+        "added_cpu_percent",
+        "added_cpu_us_per_check",
+        "checks_per_s",
+    ] {
+        assert!(metric(name).is_finite(), "{name}: {report}");
+    }
+}
+
+#[test]
 fn the_bench_of_the_guard_says_how_well_and_how_fast() {
     let home = TestHome::new();
     let size = ["--megabytes", "1", "--secrets", "200", "--decisions", "50"];
@@ -354,8 +377,8 @@ fn what_a_bench_is_asked_goes_to_the_program_that_measures() {
     let help = text(&help.stdout);
     assert!(help.contains("Usage: mission bench "), "{help}");
     for bench in [
-        "timeline", "board", "code", "ipc", "journal", "llm", "start", "mcp", "uptime", "soak",
-        "kb", "terminal",
+        "timeline", "board", "code", "ipc", "journal", "llm", "start", "mcp", "uptime", "health",
+        "soak", "kb", "terminal",
     ] {
         assert!(help.contains(&format!("\n  {bench} ")), "{bench}: {help}");
     }

@@ -157,6 +157,15 @@ pub(crate) enum BenchCommand {
         #[arg(long, default_value_t = 3000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
         every_ms: u64,
     },
+    /// What it costs to ask MCP servers for a sign of life every second, against nearly never.
+    Health {
+        /// How many servers are kept and asked.
+        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=200))]
+        servers: u32,
+        /// How long each of the two is measured.
+        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+        seconds: u64,
+    },
     /// The daemon's memory under a steady load: at the start, at the end, and its slope.
     Soak {
         #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=604_800))]
@@ -188,6 +197,12 @@ Examples:
   mission semantic score recordings/claude --mistakes"
     )]
     Score(ScoreArgs),
+    /// Be an MCP server without tools that counts what it is asked; started by `health`.
+    #[command(hide = true)]
+    ToolServer {
+        /// A file that becomes a byte longer with each sign of life.
+        counted: PathBuf,
+    },
     /// Be the program in a slot that is measured; started by `terminal`.
     #[command(subcommand, hide = true)]
     Writer(WriterMode),

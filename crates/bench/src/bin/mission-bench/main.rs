@@ -11,6 +11,7 @@ mod context;
 mod control;
 mod dispatch;
 mod guard;
+mod health;
 mod injection;
 mod ipc;
 mod journal;
@@ -140,12 +141,16 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         BenchCommand::Uptime { kills, every_ms } => {
             uptime::run(kills, Duration::from_millis(every_ms), &mission, output)?
         }
+        BenchCommand::Health { servers, seconds } => {
+            health::run(servers, Duration::from_secs(seconds), &mission, output)?
+        }
         BenchCommand::Soak { seconds } => {
             soak::run(Duration::from_secs(seconds), &mission, output)?
         }
         BenchCommand::Terminal { quick } => {
             terminal::run(terminal::Scale::of(quick), &mission, output)?
         }
+        BenchCommand::ToolServer { counted } => return Ok(health::serve(&counted)?),
         BenchCommand::Writer(mode) => return Ok(terminal::write_output(&mode)?),
         BenchCommand::Score(args) => return score::run(&args, output),
     };

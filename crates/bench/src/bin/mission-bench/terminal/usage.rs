@@ -31,8 +31,12 @@ impl Usage {
         Ok(usage)
     }
 
+    pub(crate) fn cpu_since(&self, before: &Self) -> Duration {
+        self.cpu.saturating_sub(before.cpu)
+    }
+
     pub(crate) fn cpu_percent_since(&self, before: &Self) -> f64 {
-        let spent = self.cpu.saturating_sub(before.cpu).as_secs_f64();
+        let spent = self.cpu_since(before).as_secs_f64();
         100.0 * spent / self.at.duration_since(before.at).as_secs_f64()
     }
 
