@@ -6,6 +6,7 @@ use missiond_model_server::{Api, Reply};
 use serde_json::{Value, json};
 
 use super::binding::Names;
+use super::both_ways::{BothWays, Difference, UsageByProtocol};
 use super::trouble::{Told, Trouble};
 use super::{Agent, Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Resumes, Room, platform};
 use crate::acp::Editor;
@@ -36,6 +37,34 @@ fn claude_code_keeps_the_contract_behind_a_wall_by_its_protocol() {
     if let Some((room, cli)) = set_up(Room::walled).map(by_protocol) {
         cli.converse(&room);
     }
+}
+
+#[test]
+fn claude_code_tells_the_same_both_ways() {
+    let both = BothWays {
+        transcript: [TRANSCRIPT, RESUMED],
+        hooks: [HOOKS, RESUMED_HOOKS],
+        protocol: [PROTOCOL, PROTOCOL_RESUMED],
+        tools: &[],
+        usage: UsageByProtocol::EveryRequest,
+        differences: &[
+            Difference {
+                turn: "write another",
+                by_terminal: &["usage 100 in, 20 out"],
+                by_protocol: &["agent: It was not written.", "usage 200 in, 40 out"],
+                reason: "a refused tool ends the turn in its terminal; by its protocol the model \
+                         hears of it and answers",
+            },
+            Difference {
+                turn: "count to a million",
+                by_terminal: &["usage 100 in, 1 out"],
+                by_protocol: &[],
+                reason: "its protocol counts with the end of a turn, and a cancelled one has no \
+                         count",
+            },
+        ],
+    };
+    both.are_the_same();
 }
 
 #[test]

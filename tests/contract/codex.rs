@@ -5,6 +5,7 @@ use std::path::Path;
 use missiond_model_server::Api;
 use serde_json::json;
 
+use super::both_ways::{BothWays, UsageByProtocol};
 use super::trouble::{Told, Trouble};
 use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Resumes, Room, moments};
 
@@ -34,6 +35,33 @@ fn codex_keeps_the_contract_behind_a_wall_by_its_app_server() {
     if let Some((room, cli)) = set_up(Room::walled) {
         by_app_server(cli).converse(&room);
     }
+}
+
+#[test]
+fn codex_tells_the_same_both_ways() {
+    let both = BothWays {
+        transcript: [TRANSCRIPT, RESUMED],
+        hooks: ["", ""],
+        protocol: [PROTOCOL, PROTOCOL_RESUMED],
+        tools: &[
+            ("commandExecution", "exec_command"),
+            (
+                "mission-execution.progress",
+                "mcp__mission_execution__progress",
+            ),
+            (
+                "mission-execution.needs_input",
+                "mcp__mission_execution__needs_input",
+            ),
+            (
+                "mission-execution.completed_claim",
+                "mcp__mission_execution__completed_claim",
+            ),
+        ],
+        usage: UsageByProtocol::EveryRequest,
+        differences: &[],
+    };
+    both.are_the_same();
 }
 
 #[test]

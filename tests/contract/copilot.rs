@@ -3,6 +3,7 @@
 use missiond_model_server::Api;
 use serde_json::json;
 
+use super::both_ways::{BothWays, Difference, UsageByProtocol};
 use super::trouble::{Told, Trouble};
 use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Resumes, Room, platform};
 
@@ -18,6 +19,42 @@ fn copilot_keeps_the_contract_by_its_protocol() {
     if let Some((room, cli)) = structured() {
         cli.converse(&room);
     }
+}
+
+#[test]
+fn copilot_tells_the_same_both_ways() {
+    let both = BothWays {
+        transcript: [TRANSCRIPT, RESUMED],
+        hooks: ["", ""],
+        protocol: [PROTOCOL, PROTOCOL_RESUMED],
+        // The kind of a tool instead of its name.
+        tools: &[("edit", "create")],
+        usage: UsageByProtocol::EveryRequest,
+        differences: &[
+            Difference {
+                turn: "write the file",
+                by_terminal: &[],
+                by_protocol: &["agent: Info: WORK/made.txt"],
+                reason: "its own remarks are words of the agent in its protocol",
+            },
+            Difference {
+                turn: "write another",
+                by_terminal: &[],
+                by_protocol: &[
+                    "create ended denied",
+                    "agent: Info: Operation cancelled by user",
+                ],
+                reason: "its file has no end of a refused tool, nor its own remarks",
+            },
+            Difference {
+                turn: "count to a million",
+                by_terminal: &[],
+                by_protocol: &["agent: One, two, three. / Four, five, six."],
+                reason: "words of an interrupted answer are not in its file",
+            },
+        ],
+    };
+    both.are_the_same();
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod aider;
 mod binding;
+mod both_ways;
 mod claude;
 mod codex;
 mod copilot;

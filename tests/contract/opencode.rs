@@ -5,6 +5,7 @@ use std::path::Path;
 use missiond_model_server::Api;
 use serde_json::json;
 
+use super::both_ways::{BothWays, Difference, UsageByProtocol};
 use super::trouble::{Told, Trouble};
 use super::{Cli, Clis, Control, KEY, MADE, NOWHERE, Refusal, Resumes, Room, platform};
 
@@ -34,6 +35,32 @@ fn opencode_keeps_the_contract_behind_a_wall_by_its_protocol() {
     if let Some((room, cli)) = set_up(Room::walled).map(by_protocol) {
         cli.converse(&room);
     }
+}
+
+#[test]
+fn opencode_tells_the_same_both_ways() {
+    let both = BothWays {
+        transcript: [TRANSCRIPT, RESUMED],
+        hooks: ["", ""],
+        protocol: [PROTOCOL, PROTOCOL_RESUMED],
+        tools: &[],
+        usage: UsageByProtocol::LastRequest,
+        differences: &[
+            Difference {
+                turn: "write another",
+                by_terminal: &[],
+                by_protocol: &["turn ended"],
+                reason: "its database closes no step of an answer that was refused",
+            },
+            Difference {
+                turn: "count to a million",
+                by_terminal: &[],
+                by_protocol: &["turn ended"],
+                reason: "its database closes no step of an answer that was interrupted",
+            },
+        ],
+    };
+    both.are_the_same();
 }
 
 #[test]
