@@ -1,11 +1,13 @@
 //! The state a slot is read as, against what is so: the scripted model knows when it was
 //! asked, when it began to speak and when it had said all, and the recording when the CLI
 //! asked somebody, was answered, and said that its turn was over. The share of the time in
-//! which both agree is printed, and not judged: how busy the machine is has a share in it.
+//! which both agree is printed. It is judged where each state is held for long enough that
+//! the moments between them, in which a busy machine has its share, are not what is measured.
 //!
 //! What a CLI does between the model's last word and its own end of the turn is its affair:
 //! some take half a second for it, and take no prompt meanwhile. So it is counted in two
-//! ways: as idle from the last word on, and as nothing that anybody knows.
+//! ways: as idle from the last word on, and as nothing that anybody knows. The second is
+//! judged. Idle before the CLI's own end of the turn is false in any case.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -20,11 +22,21 @@ use crate::harness::rounds;
 /// What is so from each of these moments on.
 type States<S> = Vec<(Timestamp, S)>;
 
+/// How long each state is held where what was read is judged.
+const JUDGED_FROM: Duration = Duration::from_secs(10);
+/// The least share of the time.
+const RIGHT: f64 = 0.995;
+const EXACT: f64 = 0.995;
+/// The most between the CLI's end of a turn and the reading of it.
+const IDLE_WITHIN_MS: f64 = 50.0;
+
 /// What the timeline says of the slot, and what the model knows.
 struct Compared {
     right: f64,
     exact: f64,
     seconds: f64,
+    /// Read as idle while it is not.
+    false_idle_secs: f64,
 }
 
 impl Cli {
@@ -74,47 +86,51 @@ impl Cli {
                 .map(|at| (*at, Some(PtyState::ToolRunning))),
         );
         truth.sort_by_key(|(at, _)| *at);
-        let mut until_its_end = truth.clone();
-        for (at, state) in &mut until_its_end {
-            if said.contains(at) {
-                *state = None;
+        // From the model's last word to the CLI's end of the turn: at work in one, and in the
+        // other nothing that anybody knows.
+        let until_its_end = |between: Option<PtyState>| {
+            let mut states = truth.clone();
+            for (at, state) in &mut states {
+                if said.contains(at) {
+                    *state = between;
+                }
             }
-        }
-        until_its_end.extend(told.ended.iter().map(|at| (*at, Some(PtyState::Idle))));
-        until_its_end.sort_by_key(|(at, _)| *at);
-        let after = |moments: &[Timestamp]| -> Vec<String> {
-            let idle = |moment: &Timestamp| {
-                let found = read
-                    .iter()
-                    .find(|(at, state)| at >= moment && *state == PtyState::Idle);
-                let (at, _) = found.expect("it is read as idle after its turn");
-                format!(
-                    "{:.1}",
-                    (at.as_micros() - moment.as_micros()) as f64 / 1000.0
-                )
-            };
-            moments.iter().map(idle).collect()
+            states.extend(told.ended.iter().map(|at| (*at, Some(PtyState::Idle))));
+            states.sort_by_key(|(at, _)| *at);
+            states
         };
-        for (counted, truth) in [
-            ("from the model's last word on", &truth),
-            ("from its own end of the turn on", &until_its_end),
+        let by_model = compare(&truth, until, &read);
+        let by_cli = compare(&until_its_end(None), until, &read);
+        let busy = compare(&until_its_end(Some(PtyState::Responding)), until, &read);
+        let false_idle = busy.false_idle_secs;
+        let after_its_end = idle_after(&told.ended, &read);
+        let engine = self.engine;
+        for (counted, compared) in [
+            ("from the model's last word on", &by_model),
+            ("from its own end of the turn on", &by_cli),
         ] {
             let Compared {
                 right,
                 exact,
                 seconds,
-            } = compare(truth, until, &read);
+                ..
+            } = compared;
             eprintln!(
-                "{}, idle {counted}: right {right:.4}, exact {exact:.4} of {seconds:.1} s",
-                self.engine
+                "{engine}, idle {counted}: right {right:.4}, exact {exact:.4} of {seconds:.1} s"
             );
         }
         eprintln!(
-            "{}: idle {} ms after the CLI ended its turn, {} ms after the model's last word",
-            self.engine,
-            after(&told.ended).join(", "),
-            after(&said).join(", "),
+            "{engine}: idle {after_its_end:.1?} ms after the CLI ended its turn, {:.1?} ms after \
+             the model's last word, {false_idle:.3} s too early",
+            idle_after(&said, &read),
         );
+        if hold >= JUDGED_FROM {
+            assert!(by_cli.right >= RIGHT, "{engine}: right {}", by_cli.right);
+            assert!(by_cli.exact >= EXACT, "{engine}: exact {}", by_cli.exact);
+            assert!(false_idle == 0.0, "{engine}: idle {false_idle} s too early");
+            let soon = after_its_end.iter().all(|after| *after <= IDLE_WITHIN_MS);
+            assert!(soon, "{engine}: idle after {after_its_end:?} ms");
+        }
         // In their order, whatever time each took.
         let states: Vec<_> = read.iter().map(|(_, state)| *state).collect();
         let answers = [PtyState::Thinking, PtyState::Responding, PtyState::Idle];
@@ -232,6 +248,18 @@ impl Told {
     }
 }
 
+/// How many milliseconds after each of these moments it is read as idle.
+fn idle_after(moments: &[Timestamp], read: &States<PtyState>) -> Vec<f64> {
+    let after = |moment: &Timestamp| {
+        let found = read
+            .iter()
+            .find(|(at, state)| at >= moment && *state == PtyState::Idle);
+        let (at, _) = found.expect("it is read as idle after its turn");
+        (at.as_micros() - moment.as_micros()) as f64 / 1000.0
+    };
+    moments.iter().map(after).collect()
+}
+
 /// The state at a moment.
 fn at<S: Copy>(states: &[(Timestamp, S)], moment: Timestamp) -> Option<S> {
     let before = states.iter().take_while(|(at, _)| *at <= moment);
@@ -251,7 +279,7 @@ fn compare(
     moments.retain(|moment| moment >= from && *moment < until);
     moments.push(until);
     moments.sort();
-    let (mut all, mut right, mut exact) = (0, 0, 0);
+    let (mut all, mut right, mut exact, mut false_idle) = (0, 0, 0, 0);
     for pair in moments.windows(2) {
         let Some(so) = at(truth, pair[0]).flatten() else {
             continue;
@@ -266,10 +294,13 @@ fn compare(
             0
         };
         exact += if told == Some(so) { lasted } else { 0 };
+        let too_early = told == Some(PtyState::Idle) && so != PtyState::Idle;
+        false_idle += if too_early { lasted } else { 0 };
     }
     Compared {
         right: right as f64 / all as f64,
         exact: exact as f64 / all as f64,
         seconds: all as f64 / 1e6,
+        false_idle_secs: false_idle as f64 / 1e6,
     }
 }
