@@ -75,6 +75,13 @@ fn claude_code_withstands_what_goes_wrong() {
 }
 
 #[test]
+fn claude_code_withstands_what_goes_wrong_by_its_terminal() {
+    if let Some((room, cli)) = prepared() {
+        cli.withstands(&room, &TROUBLE);
+    }
+}
+
+#[test]
 fn claude_code_is_shown_files() {
     if let Some((room, cli)) = structured() {
         cli.is_shown_files(&room);

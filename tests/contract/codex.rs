@@ -78,6 +78,13 @@ fn codex_withstands_what_goes_wrong() {
 }
 
 #[test]
+fn codex_withstands_what_goes_wrong_by_its_terminal() {
+    if let Some((room, cli)) = prepared() {
+        cli.withstands(&room, &TROUBLE);
+    }
+}
+
+#[test]
 fn codex_goes_over_into_its_terminal_and_back() {
     if let Some((room, cli)) = prepared() {
         let structured = Cli {

@@ -65,6 +65,19 @@ fn copilot_withstands_what_goes_wrong() {
 }
 
 #[test]
+fn copilot_withstands_what_goes_wrong_by_its_terminal() {
+    if let Some((room, cli)) = prepared() {
+        let trouble = Trouble {
+            // What its protocol says as if the model had, its screen shows as an error.
+            error: Told::AsError("scripted failure 400"),
+            limit: Told::TriesAgain,
+            ..TROUBLE
+        };
+        cli.withstands(&room, &trouble);
+    }
+}
+
+#[test]
 fn copilot_is_shown_files() {
     if let Some((room, cli)) = structured() {
         cli.is_shown_files(&room);

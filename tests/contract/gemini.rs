@@ -73,6 +73,13 @@ fn gemini_cli_withstands_what_goes_wrong() {
 }
 
 #[test]
+fn gemini_cli_withstands_what_goes_wrong_by_its_terminal() {
+    if let Some((room, cli)) = prepared() {
+        cli.withstands(&room, &TROUBLE);
+    }
+}
+
+#[test]
 fn gemini_cli_is_shown_files() {
     if let Some((room, cli)) = structured() {
         cli.is_shown_files(&room);

@@ -1,11 +1,18 @@
-//! What goes wrong in a conversation that is driven by a protocol, one after the other:
-//! the daemon dies while the agent asks, an edit is looked at before it is allowed, a
+//! What goes wrong in a conversation, by a CLI's protocol and by its terminal, one after the
+//! other: the daemon dies while the agent asks, an edit is looked at before it is allowed, a
 //! question is cancelled, the model fails, a limit is reached, the agent dies.
+
+use std::time::{Duration, Instant};
 
 use missiond_model_server::Reply;
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
-use super::{Agent, Cli, MADE, Room, wait_for};
+use super::{Agent, Cli, Control, MADE, Room, wait_for};
+use crate::handoff::DETACH;
+use crate::person::Person;
+
+const ESCAPE: &str = "\x1b";
 
 /// How a CLI takes it.
 pub(super) struct Trouble {
@@ -20,12 +27,15 @@ pub(super) struct Trouble {
 /// How an agent tells of a failure.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Told {
-    /// In these words, as an error of the turn.
+    /// In these words, as an error of the turn: what it says by its protocol, or shows in its
+    /// terminal, which is read as an error.
     AsError(&'static str),
     /// In these words, as if the model had said them.
     AsWords(&'static str),
     /// Not at all: it tries again, for longer than a test waits, until it is cancelled.
     NotSoon,
+    /// Not at all: it tries again, until the model answers.
+    TriesAgain,
 }
 
 impl Cli {
@@ -49,6 +59,11 @@ impl Cli {
         room.model
             .reply((self.write)(Reply::new(), room, "made.txt"));
         let agent = Agent::start(self, room, "write the file", &[]);
+        // By a terminal each of these takes a while on a machine that is busy.
+        wait_for("its start", || {
+            agent.screen()["reading"]["state"] != "starting"
+        });
+        wait_for("the model to be asked", || !room.model.turns().is_empty());
         agent.waits_for_permission();
         let pid = agent.pid();
         room.home.kill();
@@ -62,11 +77,27 @@ impl Cli {
         assert_eq!(made.trim_end(), MADE);
         let again = room.home.mission(&["slot", "answer", "agent", self.allow]);
         assert!(!again.status.success(), "there is nothing left to answer");
-        let recorded = std::fs::read_to_string(room.recording()).unwrap();
-        let answers = recorded.lines().filter(|line| {
-            line.contains("\"i\"") && line.contains(self.answered) && !line.contains("method")
-        });
-        assert_eq!(answers.count(), 1, "{recorded}");
+        match self.control {
+            Control::Structured => {
+                let recorded = std::fs::read_to_string(room.recording()).unwrap();
+                let answers = recorded.lines().filter(|line| {
+                    line.contains("\"i\"")
+                        && line.contains(self.answered)
+                        && !line.contains("method")
+                });
+                assert_eq!(answers.count(), 1, "{recorded}");
+            }
+            // Keys have no meaning of their own: what they came to is looked at. A second
+            // answer would have been sent as a prompt, or have answered the next question.
+            Control::Terminal => {
+                let turns = room.model.turns();
+                assert_eq!(
+                    turns.len(),
+                    2,
+                    "asked, and told what the tool did: {turns:#?}"
+                );
+            }
+        }
         agent
     }
 
@@ -74,7 +105,11 @@ impl Cli {
     fn is_taken_up(&self, room: &Room, conversation: &str) {
         self.waits_to_resume();
         room.model.reply(Reply::new().text("It goes on."));
+        let turns = room.model.turns().len();
         let agent = Agent::start(self, room, "go on", &["--resume", conversation]);
+        if self.control == Control::Terminal {
+            agent.is_sent_after(turns);
+        }
         agent.wait_for_rest("It goes on.");
         let asked = room.model.turns().last().unwrap().body.to_string();
         assert!(asked.contains("It was written."), "it has forgotten");
@@ -88,6 +123,47 @@ impl Agent<'_> {
         self.room.home.json(&answer);
     }
 
+    /// On a busy machine the first prompt after a resume may stay in its box, typed and not
+    /// sent ([the contract](../../docs/how/contract.md)): whoever sees that sends it.
+    fn is_sent_after(&self, turns: usize) {
+        let is_asked = || self.room.model.turns().len() > turns;
+        let is_open = |message: &Value| {
+            let open = ["queued", "held", "delivering"];
+            open.iter().any(|status| message["status"] == *status)
+        };
+        wait_for("its first prompt to be typed", || {
+            let details = self.show();
+            let messages = details["messages"].as_array().unwrap();
+            is_asked() || !messages.iter().any(is_open)
+        });
+        let until = Instant::now() + Duration::from_secs(20);
+        while !is_asked() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        if !is_asked() {
+            eprintln!("{}: its first prompt stays unsent", self.cli.engine);
+            let mut person = Person::attach(&self.room.home, (110, 34), &["agent"]);
+            person.waits_for("go on");
+            person.types("\r");
+            wait_for("the model to be asked", is_asked);
+            person.types(DETACH);
+            person.left_as_it_was(0);
+        }
+    }
+
+    /// What was sent fails, and whoever sent it is told why.
+    fn wait_for_refusal(&self, sent: &Value, reason: &str) {
+        self.wait("its refusal", |details| {
+            let messages = details["messages"].as_array().unwrap();
+            let message = messages
+                .iter()
+                .find(|one| one["message"] == sent["message"]);
+            let message = message.unwrap();
+            assert_ne!(message["status"], "delivered", "{message}");
+            message["status"] == "failed" && message["reason"].to_string().contains(reason)
+        });
+    }
+
     fn waits_for_permission(&self) {
         wait_for("the question", || {
             let reading = self.screen()["reading"].clone();
@@ -96,11 +172,13 @@ impl Agent<'_> {
     }
 
     fn waits_for_error(&self, words: &str) {
-        let mut reading = serde_json::Value::Null;
         let says = || {
-            reading = self.screen()["reading"].clone();
-            let reason = reading["reason"].as_str().unwrap();
-            reading["state"] == "error" && reason.contains(words)
+            let screen = self.screen();
+            let said = match self.cli.control {
+                Control::Structured => screen["reading"]["reason"].to_string(),
+                Control::Terminal => unwrapped(&screen),
+            };
+            screen["reading"]["state"] == "error" && said.contains(words)
         };
         wait_for(words, says);
     }
@@ -127,7 +205,23 @@ impl Agent<'_> {
         self.waits_for_permission();
         let turns = self.room.model.turns().len();
         let sent = self.room.home.json(&["execution", "interrupt", "agent"]);
-        self.wait_for_delivery(&sent);
+        match self.cli.control {
+            Control::Structured => self.wait_for_delivery(&sent),
+            Control::Terminal => {
+                // A key could answer the dialog, so none is pressed without looking: whoever
+                // is at the terminal presses it.
+                self.wait_for_refusal(&sent, "an answer says what is to be done");
+                self.waits_for_permission();
+                let mut person = Person::attach(&self.room.home, (110, 34), &["agent"]);
+                person.waits_for("never.txt");
+                person.types(ESCAPE);
+                self.wait("the end of the question", |details| {
+                    details["attention"] != "awaiting_operator"
+                });
+                person.types(DETACH);
+                person.left_as_it_was(0);
+            }
+        }
         self.rests();
         assert!(!self.room.path("work/never.txt").exists());
         assert_eq!(self.room.model.turns().len(), turns);
@@ -141,6 +235,14 @@ impl Agent<'_> {
         match told {
             Told::AsError(words) => self.waits_for_error(words),
             Told::AsWords(words) => self.wait_for_rest(words),
+            Told::TriesAgain => {
+                let tries = || self.room.model.turns().len() - before;
+                wait_for("another try", || tries() > 1);
+                let model = &self.room.model;
+                model.reply(Reply::new().text("It was heard at last."));
+                model.always(None);
+                self.wait_for_rest("It was heard at last.");
+            }
             Told::NotSoon => {
                 let tries = || self.room.model.turns().len() - before;
                 wait_for("another try", || tries() > 1);
@@ -171,4 +273,11 @@ impl Agent<'_> {
         let journal = std::fs::read_to_string(ended["journal"].as_str().unwrap()).unwrap();
         assert!(journal.contains(r#""signal":9"#), "{journal}");
     }
+}
+
+/// The words on a screen, whatever its width has cut them into.
+fn unwrapped(screen: &Value) -> String {
+    let lines = screen["lines"].as_array().unwrap().iter();
+    let lines: Vec<_> = lines.map(|line| line.as_str().unwrap().trim()).collect();
+    lines.join(" ")
 }
