@@ -82,6 +82,13 @@ fn claude_code_withstands_what_goes_wrong_by_its_terminal() {
 }
 
 #[test]
+fn claude_code_goes_over_into_its_terminal_and_back() {
+    if let Some((room, cli)) = structured() {
+        cli.goes_over_into_its_terminal_and_back(&room);
+    }
+}
+
+#[test]
 fn claude_code_is_shown_files() {
     if let Some((room, cli)) = structured() {
         cli.is_shown_files(&room);

@@ -78,6 +78,13 @@ fn copilot_withstands_what_goes_wrong_by_its_terminal() {
 }
 
 #[test]
+fn copilot_goes_over_into_its_terminal_and_back() {
+    if let Some((room, cli)) = structured() {
+        cli.goes_over_into_its_terminal_and_back(&room);
+    }
+}
+
+#[test]
 fn copilot_is_shown_files() {
     if let Some((room, cli)) = structured() {
         cli.is_shown_files(&room);

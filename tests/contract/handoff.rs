@@ -26,6 +26,7 @@ impl Cli {
         person.types("name the second");
         person.waits_for("name the second");
         person.types("\r");
+        agent.wait_for_text("The second is green.");
         person.waits_for("The second is green.");
         let asked = model.turns().last().unwrap().body.to_string();
         assert!(asked.contains("The first is red."), "it has forgotten");
