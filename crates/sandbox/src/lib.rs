@@ -6,6 +6,8 @@
 //! [`Wall::command`] the command that runs a program behind it: this program again, as the
 //! two stages of [`take_part`], which `main` asks before anything else. A wall that cannot
 //! be built whole is refused; nothing is run in less.
+//!
+//! What is kept from programs without a wall too is [`refuse_typing`].
 
 mod command;
 mod git;
@@ -33,6 +35,9 @@ mod stages_elsewhere;
 #[cfg(target_os = "linux")]
 mod syscalls;
 mod toolchains;
+mod typing;
+#[cfg(target_os = "linux")]
+mod typing_filter;
 mod wall;
 
 pub use command::{WalledCommand, refusal};
@@ -43,4 +48,5 @@ pub use profile::Profile;
 pub use stages::take_part;
 #[cfg(not(target_os = "linux"))]
 pub use stages_elsewhere::take_part;
+pub use typing::{Typing, refuse_typing, typing};
 pub use wall::{Entry, Kind, Limits, Nesting, Network, PROXY_PORT, Wall};

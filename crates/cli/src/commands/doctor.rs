@@ -11,6 +11,7 @@ use missiond_config::Config;
 use missiond_core::{CliEngine, LoginState};
 use missiond_daemon::Instance;
 use missiond_pty::{load_manifest, manifest_files};
+use missiond_sandbox::{Typing, typing};
 use missiond_workspace::Git;
 
 use crate::connect::Reach;
@@ -240,13 +241,20 @@ fn callers() -> Finding {
              agent could act through a program of yours",
         );
     }
-    if lineage::allows_typing_for_others() {
-        weak.push(
-            "a program may type into its own terminal (dev.tty.legacy_tiocsti is 1), so an agent \
-             could press keys in its slot",
-        );
+    let mut kept = Vec::new();
+    match typing() {
+        Typing::KeptByKernel => {}
+        Typing::KeptByFilter => kept.push(
+            "this kernel lets a program type into its own terminal; in slots a filter keeps it from \
+             that, under which `sudo` does not work (`sysctl dev.tty.legacy_tiocsti=0` makes it \
+             needless, but for the root user)",
+        ),
+        Typing::Open => weak.push(
+            "a program may type into its own terminal, so an agent could press keys in its slot: \
+             this system has no filters of system calls",
+        ),
     }
-    for weakness in &weak {
+    for weakness in kept.iter().chain(&weak) {
         told.push('\n');
         told.push_str(weakness);
     }

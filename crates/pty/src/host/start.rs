@@ -55,6 +55,10 @@ pub fn run() -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     // What its program leaves behind is known by it also when this host is gone.
     mark::put_on()?;
+    // Before there is another thread, which would be without it.
+    if let Err(why) = missiond_sandbox::refuse_typing() {
+        return report(&Startup::Failed(why));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
