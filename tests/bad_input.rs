@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use serde_json::json;
 
 use crate::harness::{RawConnection, TestHome, error_code, wait_for};
+use crate::http::Http;
 
 /// The daemon serves others as if nothing had happened.
 fn serves(home: &TestHome) {
@@ -265,28 +266,57 @@ fn half_sent_http_requests_hold_up_nothing() {
 }
 
 #[test]
-fn metrics_are_served_to_local_names_only() {
+fn metrics_are_for_whoever_is_let_in_under_a_name_of_this_server() {
     let home = TestHome::started();
-    let url = home.json(&["status"])["http"].as_str().unwrap().to_owned();
-    let address = url.strip_prefix("http://").unwrap();
-    let get = |path: &str, host: &str| {
-        let mut stream = std::net::TcpStream::connect(address).unwrap();
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
-        )
-        .unwrap();
-        let mut answer = String::new();
-        std::io::Read::read_to_string(&mut stream, &mut answer).unwrap();
-        answer
-    };
-    let metrics = get("/metrics", address);
-    assert!(metrics.starts_with("HTTP/1.1 200"), "{metrics}");
-    assert!(
-        metrics.contains("\nmissiond_events_stored_total 1\n"),
-        "{metrics}"
+    let http = Http::of(&home);
+    let bearer = format!(
+        "Bearer {}",
+        home.json(&["token", "create", "p"])["token"]
+            .as_str()
+            .unwrap()
     );
-    assert!(get("/healthz", "localhost").ends_with("ok\n"));
-    assert!(get("/metrics", "evil.example").starts_with("HTTP/1.1 403"));
-    assert!(get("/nothing.txt", "localhost").starts_with("HTTP/1.1 404"));
+    let token = ("authorization", bearer.as_str());
+    let metrics = http.get("/metrics", &[token]);
+    assert_eq!(metrics.status, 200);
+    let text = String::from_utf8(metrics.body).unwrap();
+    assert!(text.contains("\nmissiond_events_stored_total "), "{text}");
+    let login = http.log_in(&home);
+    let cookie = ("cookie", login.cookie.as_str());
+    assert_eq!(http.get("/metrics", &[cookie]).status, 200);
+    // Another user of this machine has neither, a page of another server no such name.
+    assert_eq!(http.get("/metrics", &[]).status, 401);
+    let wrong = ("authorization", "Bearer wrong");
+    assert_eq!(http.get("/metrics", &[wrong]).status, 401);
+    for host in ["evil.example", "127.0.0.1.evil.example"] {
+        assert_eq!(http.get("/metrics", &[token, ("host", host)]).status, 403);
+    }
+    let elsewhere = ("origin", "http://evil.example");
+    assert_eq!(http.get("/metrics", &[cookie, elsewhere]).status, 403);
+    // What may not look reads no numbers either.
+    let works = home.json(&["token", "create", "w", "--scope", "work"]);
+    let works = format!("Bearer {}", works["token"].as_str().unwrap());
+    assert_eq!(
+        http.get("/metrics", &[("authorization", &works)]).status,
+        403
+    );
+    let healthy = http.get("/healthz", &[("host", "localhost")]);
+    assert_eq!(healthy.body, b"ok\n");
+    assert_eq!(
+        http.get("/healthz", &[("host", "evil.example")]).status,
+        403
+    );
+    assert_eq!(http.get("/nothing.txt", &[]).status, 404);
+}
+
+#[test]
+fn a_head_that_is_too_long_is_refused() {
+    let home = TestHome::started();
+    let http = Http::of(&home);
+    let padded = |size: usize| {
+        let padding = "x".repeat(size);
+        http.get("/healthz", &[("x-padding", &padding)]).status
+    };
+    assert_eq!(padded(60_000), 200);
+    assert_eq!(padded(66_000), 431);
+    assert_eq!(padded(70_000), 431);
 }

@@ -38,7 +38,7 @@ const HEADER_LIMIT: Duration = Duration::from_secs(10);
 const PLACE_LIMIT: Duration = Duration::from_secs(60);
 
 /// What a head may take; cookies of other servers on this machine are in it.
-const LARGEST_HEAD: usize = 64 << 10;
+pub(super) const LARGEST_HEAD: usize = 64 << 10;
 
 const FAREWELL: Duration = Duration::from_secs(1);
 

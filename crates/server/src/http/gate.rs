@@ -8,12 +8,13 @@
 
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderName};
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use missiond_config::HttpConfig;
 use missiond_net::{host_of_authority, is_loopback_host};
 
+use super::connections::LARGEST_HEAD;
 use super::refusal::Refusal;
 use super::web::Web;
 
@@ -21,20 +22,13 @@ use super::web::Web;
 pub(super) struct Gate {
     /// Names besides those of the loopback.
     hosts: Vec<String>,
-    public: bool,
 }
 
 impl Gate {
     pub(super) fn new(config: &HttpConfig) -> Self {
         Self {
             hosts: config.hosts.clone(),
-            public: !config.listen.ip().is_loopback(),
         }
-    }
-
-    /// Whether others than those on this machine can reach the server.
-    pub(super) fn is_public(&self) -> bool {
-        self.public
     }
 
     /// The `Host` a request was meant for, if that is this server.
@@ -52,6 +46,15 @@ impl Gate {
 
     fn check(&self, request: &Request) -> Result<HeaderValue, Refusal> {
         let headers = request.headers();
+        let lines = headers.iter();
+        let lines = lines.map(|(name, value)| name.as_str().len() + value.len());
+        let head: usize = lines.sum::<usize>() + request.uri().path().len();
+        if head + request.uri().query().map_or(0, str::len) > LARGEST_HEAD {
+            return Err(Refusal::invalid(
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                format!("a head here has at most {LARGEST_HEAD} bytes"),
+            ));
+        }
         let Some(host) = self.host(headers) else {
             return Err(Refusal::forbidden(
                 "this server answers only to localhost, 127.0.0.1, [::1] and the names in \
@@ -59,7 +62,8 @@ impl Gate {
             ));
         };
         let path = request.uri().path();
-        if path.starts_with("/api/") || path.starts_with("/llm/") || path == "/mcp" {
+        let is_of_programs = path == "/mcp" || path == "/metrics";
+        if path.starts_with("/api/") || path.starts_with("/llm/") || is_of_programs {
             check_origin(headers, host)?;
         }
         policy(host)
@@ -139,7 +143,6 @@ mod tests {
     fn gate() -> Gate {
         Gate {
             hosts: vec!["Board.example".to_owned()],
-            public: false,
         }
     }
 
