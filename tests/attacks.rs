@@ -3,6 +3,7 @@
 //! in what is a person's alone. A person outside every slot can do each of them.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -402,4 +403,49 @@ fn an_agent_stores_only_so_much_an_hour_and_the_person_as_before() {
             &json!({"task": {"title": "mine", "isolation": "none"}}),
         );
     }
+}
+
+/// What an agent has recorded by slots it starts pushes out its own recordings, and nobody's
+/// else; what it cannot push out it has to end first.
+#[test]
+fn the_recordings_of_one_agent_are_bounded_and_those_of_the_person_stay() {
+    let home = TestHome::with_config("[recording]\nkeep_agent_mb = 4\n");
+    home.start();
+    let flood = "head -c 3000000 /dev/zero | tr '\\0' x; echo; echo done > \"$0.full\"; sleep 1000";
+    let params =
+        json!({ "argv": ["sh", "-c", flood, "persons"], "name": "persons", "cwd": home.path() });
+    let persons = home.call("slot_spawn", &params)["program"]["recording"].clone();
+    let persons = PathBuf::from(persons.as_str().unwrap());
+    wait_for("it to be full", || {
+        home.path().join("persons.full").exists()
+    });
+    home.json(&["slot", "kill", "persons"]);
+    let mission = quoted(&binary().display().to_string());
+    let script = format!(
+        "start() {{ {mission} --json slot spawn --name $1 --cwd \"$PWD\" -- sh -c {} $1; }}\n\
+         full() {{ while ! test -s $1.full; do sleep 0.05; done; }}\n\
+         start first > first.json; full first; {mission} slot kill first\n\
+         start second > second.json; full second\n\
+         n=0; until start third > third.json 2> third.err; do sleep 0.1; n=$((n+1)); test $n -lt 200 || exit; done\n\
+         full third; start fourth 2> fourth.err; echo \"fourth $?\"\n",
+        quoted(flood)
+    );
+    inside(&home, "agent", &script);
+    let told = said(&home, "agent");
+    let recording = |name: &str| {
+        let slot = std::fs::read(home.path().join(format!("{name}.json"))).unwrap();
+        let slot: Value = serde_json::from_slice(&slot).unwrap();
+        PathBuf::from(slot["program"]["recording"].as_str().unwrap())
+    };
+    assert!(!recording("first").exists(), "the oldest of the agent's");
+    assert!(recording("second").exists() && recording("third").exists());
+    assert!(persons.exists(), "it is older, and the person's");
+    assert!(
+        told.contains("fourth ") && !told.contains("fourth 0"),
+        "{told}"
+    );
+    let why = std::fs::read_to_string(home.path().join("fourth.err")).unwrap();
+    assert!(why.contains("`recording.keep_agent_mb`"), "{why}");
+    // The person starts what they want.
+    crate::slots::spawn(&home, "mine", "echo mine; cat");
 }

@@ -171,6 +171,10 @@ section! {
         /// Size of the recordings of all slots, in MB; those of the slots that were closed
         /// first are deleted first, those of open slots never.
         live keep_total_mb: u64 = 51_200, in 1..=100_000_000;
+        /// Size of the recordings of the slots of one agent, its own and those it started, in
+        /// MB; those of the ones that were closed first are deleted first. While open ones
+        /// take as much, it starts no more.
+        live keep_agent_mb: u64 = 4096, in 2..=100_000_000;
         /// Days after which the recording of a closed slot is deleted; 0 means never.
         live keep_days: u32 = 0, in 0..=36_500;
     }

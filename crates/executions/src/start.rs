@@ -80,6 +80,8 @@ pub struct NewExecution {
     pub prompt: Option<String>,
     /// Who wants it, and whose its prompt is.
     pub from: Sender,
+    /// The slot of the agent that wants it, or of the first of those that started each other.
+    pub agent: Option<SlotId>,
     /// What stands behind the prompt.
     pub preamble: Option<Arc<dyn Preamble>>,
     pub cwd: PathBuf,
@@ -229,9 +231,10 @@ impl Context {
             return Err(ExecutionError::Invalid(message));
         }
         let behind = new.preamble.as_ref().map_or("", |preamble| preamble.text());
-        let share = match new.from {
-            Sender::Operator => Share::Person,
-            _ => Share::Others,
+        let share = match (new.agent, &new.from) {
+            (Some(agent), _) => Share::Agent(agent),
+            (None, Sender::Operator) => Share::Person,
+            (None, _) => Share::Others,
         };
         let prompt = new.prompt.map(|prompt| append_preamble(prompt, behind));
         let prompt = prompt.map(|prompt| first_prompt(prompt, new.from));

@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use missiond_api::{ApiError, CATALOGUE, Operation, OperationSpec};
 use missiond_audit::{AuditError, AuditedCall};
 use missiond_core::{
-    ErrorCode, Event, KINDS, Principal, Text, TraceContext, kind_spec, nearest_name,
+    ErrorCode, Event, KINDS, Principal, SlotId, Text, TraceContext, kind_spec, nearest_name,
 };
 use missiond_executions::Sender;
 use missiond_slots::TurnedAway;
@@ -74,6 +74,16 @@ pub struct Call {
 }
 
 impl Call {
+    /// The slot of the agent that asks, or of the first of those that started each other;
+    /// none where it is no agent.
+    pub(crate) fn agent(&self) -> Option<SlotId> {
+        let slot = self.principal.slot()?;
+        Some(self.started.above(slot, |slot| {
+            let execution = self.daemon.executions.in_slot(slot);
+            execution.map(|(execution, _)| execution)
+        }))
+    }
+
     /// Who asks, as the journals of runs name them: a program by the name of its token.
     pub(crate) async fn sender(&self) -> Sender {
         match self.principal {

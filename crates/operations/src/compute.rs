@@ -57,9 +57,10 @@ async fn spawn(call: Call, params: SlotSpawnParams) -> Result<SlotSummary, ApiEr
     };
     let cwd = params.cwd.map(PathBuf::from);
     let new = NewSlot {
-        share: match call.principal {
-            Principal::Person => Share::Person,
-            _ => Share::Others,
+        share: match (call.agent(), call.principal) {
+            (Some(agent), _) => Share::Agent(agent),
+            (None, Principal::Person) => Share::Person,
+            (None, _) => Share::Others,
         },
         sandbox: walls::of_program(&call, cwd.as_deref())?,
         id: SlotId::generate(),

@@ -74,6 +74,7 @@ async fn start(call: Call, params: ExecutionStartParams) -> Result<ExecutionSumm
         args: params.args,
         prompt: params.prompt.map(Text::into_string),
         from: call.sender().await,
+        agent: call.agent(),
         preamble,
         cwd,
         model: params.model,

@@ -49,6 +49,10 @@ pub struct CastSource {
     /// What says how the lines of a protocol are to be read; a terminal has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handover: Option<Value>,
+    /// The slot of the agent that started it, or of the first of those that started each
+    /// other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 /// Where a file stands in a recording that has several.

@@ -100,6 +100,11 @@ pub enum SlotsError {
     Kept(usize),
     #[error("{0} slots are open, and more may not be (`max_slots`): `mission slot kill` ends one")]
     TooMany(usize),
+    #[error(
+        "the recordings of this agent's slots take more than `recording.keep_agent_mb` ({0} MB): \
+         `mission slot kill` ends one, whose recording then makes room"
+    )]
+    Recorded(u64),
     #[error(transparent)]
     Launch(#[from] host::LaunchError),
     #[error(transparent)]
@@ -117,7 +122,7 @@ impl SlotsError {
                 ErrorCode::InvalidParams
             }
             Self::NameTaken(_) => ErrorCode::Conflict,
-            Self::TooMany(_) | Self::Kept(_) => ErrorCode::Busy,
+            Self::TooMany(_) | Self::Kept(_) | Self::Recorded(_) => ErrorCode::Busy,
             Self::Launch(_) => ErrorCode::Internal,
             Self::Store(error) => error.code(),
             Self::Timeline(error) => error.code(),
@@ -150,6 +155,9 @@ pub struct NewSlot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
     Person,
+    /// An agent wants it: the slot it runs in, or that of the first of those that started
+    /// each other.
+    Agent(SlotId),
     Others,
 }
 
@@ -159,7 +167,15 @@ impl Share {
         let kept = (limit / 4).max(1).min(limit.saturating_sub(1));
         match self {
             Self::Person => limit,
-            Self::Others => limit - kept,
+            Self::Agent(_) | Self::Others => limit - kept,
+        }
+    }
+
+    /// Whose recording it becomes, where that is not the slot's own.
+    fn agent(self) -> Option<SlotId> {
+        match self {
+            Self::Agent(slot) => Some(slot),
+            Self::Person | Self::Others => None,
         }
     }
 }
@@ -349,6 +365,9 @@ impl Slots {
         let share = new.share;
         let spec = context.launch_spec(new)?;
         let _starting = Starting::one_more(context, spec.slot, share)?;
+        if let Some(agent) = share.agent() {
+            context.make_room_for(agent).await?;
+        }
         let name = spec.name.clone();
         let taken = context
             .db
@@ -571,6 +590,19 @@ impl Context {
         Ok(recorded)
     }
 
+    /// Deletes of the recordings of this agent's slots what is too much, or says that even
+    /// so there is no room for another.
+    async fn make_room_for(&self, agent: SlotId) -> Result<(), SlotsError> {
+        let megabytes = self.config.borrow().recording.keep_agent_mb;
+        let open = self.recorded_now().map_err(SlotsError::Records)?;
+        let folder = self.home.recordings_dir();
+        let room = retention::make_room(folder, open, agent, megabytes).await;
+        match room.map_err(SlotsError::Records)? {
+            retention::Room::Made => Ok(()),
+            retention::Room::None => Err(SlotsError::Recorded(megabytes)),
+        }
+    }
+
     /// One that the configuration names is always there.
     fn kind_of(&self, name: &str) -> SlotKind {
         let named = self
@@ -679,6 +711,7 @@ impl Context {
             return invalid(format!("`{}` cannot be a variable", name.escape_default()));
         }
         let slot = new.id;
+        let agent = new.share.agent();
         let engine = new
             .engine
             .unwrap_or_else(|| self.guess_engine(&new.argv[0]));
@@ -717,6 +750,7 @@ impl Context {
             recording: recording(&self.home, slot, 1),
             generation: 1,
             limits: self.limits,
+            agent,
             sandbox: new.sandbox,
             run_dir: self.home.slots_dir(),
         })

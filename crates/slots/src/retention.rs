@@ -1,9 +1,13 @@
-//! How much of what closed slots showed is kept: `recording.keep_total_mb` and
-//! `recording.keep_days`. The recordings of open slots count and stay; of the others
-//! those that ended first are deleted first, each slot's whole.
+//! How much of what closed slots showed is kept: `recording.keep_total_mb` of all,
+//! `recording.keep_agent_mb` of the slots of one agent, and `recording.keep_days`. The
+//! recordings of open slots count and stay; of the others those that ended first are deleted
+//! first, each slot's whole.
+//!
+//! An agent's slots are its own and those it started, as their recordings say. So what it has
+//! recorded pushes out its own recordings, and not those of the person.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io;
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -11,6 +15,7 @@ use std::time::{Duration, SystemTime};
 use missiond_api::Home;
 use missiond_config::{Config, RecordingConfig};
 use missiond_core::SlotId;
+use missiond_pty::CastReader;
 use missiond_runtime::blocking;
 use tokio::sync::watch;
 
@@ -48,6 +53,8 @@ pub(super) async fn run(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Limits {
     bytes: u64,
+    /// Of the slots of one agent.
+    agent_bytes: u64,
     age: Option<Duration>,
 }
 
@@ -56,6 +63,7 @@ impl Limits {
         let days = u64::from(config.keep_days);
         Self {
             bytes: config.keep_total_mb << 20,
+            agent_bytes: config.keep_agent_mb << 20,
             age: (days > 0).then(|| Duration::from_secs(days * 24 * 60 * 60)),
         }
     }
@@ -65,6 +73,8 @@ impl Limits {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SlotRecording {
     slot: SlotId,
+    /// The slot of the agent that started it; its own where none did.
+    agent: SlotId,
     files: Vec<PathBuf>,
     bytes: u64,
     /// When something was last shown.
@@ -87,6 +97,7 @@ fn recordings(folder: &Path) -> io::Result<Vec<SlotRecording>> {
         };
         let recording = found.entry(slot).or_insert_with(|| SlotRecording {
             slot,
+            agent: slot,
             files: Vec::new(),
             bytes: 0,
             ended: SystemTime::UNIX_EPOCH,
@@ -96,9 +107,54 @@ fn recordings(folder: &Path) -> io::Result<Vec<SlotRecording>> {
         // What draws the last screen may be written long after it.
         if entry.path().extension().is_some_and(|kind| kind == "cast") {
             recording.ended = recording.ended.max(about.modified()?);
+            if recording.agent == slot {
+                recording.agent = agent_of(&entry.path()).unwrap_or(slot);
+            }
         }
     }
     Ok(found.into_values().collect())
+}
+
+/// Who had it started, as the first line of a recording says. One that cannot be read is
+/// nobody's but its slot's.
+fn agent_of(file: &Path) -> Option<SlotId> {
+    let reader = CastReader::new(BufReader::new(std::fs::File::open(file).ok()?)).ok()?;
+    let source = reader.header().mission.as_ref()?;
+    source.agent.as_ref()?.parse().ok()
+}
+
+/// Whether another slot of an agent may be recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Room {
+    Made,
+    None,
+}
+
+/// Deletes of what this agent's closed slots showed as much as is over the limit.
+pub(super) async fn make_room(
+    folder: PathBuf,
+    open: HashSet<SlotId>,
+    agent: SlotId,
+    megabytes: u64,
+) -> io::Result<Room> {
+    blocking(move || {
+        let mut theirs = recordings(&folder)?;
+        theirs.retain(|recording| recording.agent == agent || recording.slot == agent);
+        let all: u64 = theirs.iter().map(|recording| recording.bytes).sum();
+        let limits = Limits {
+            bytes: megabytes << 20,
+            agent_bytes: u64::MAX,
+            age: None,
+        };
+        let surplus = surplus(theirs, &open, &limits, SystemTime::now());
+        let left = all - delete(&surplus)?;
+        Ok(if left <= limits.bytes {
+            Room::Made
+        } else {
+            Room::None
+        })
+    })
+    .await
 }
 
 /// `SLOT.cast`, a later file of it `SLOT.2.cast`, those of a program that followed in the
@@ -118,13 +174,20 @@ fn surplus(
     now: SystemTime,
 ) -> Vec<SlotRecording> {
     let mut bytes: u64 = recordings.iter().map(|recording| recording.bytes).sum();
+    let mut of_agents: BTreeMap<SlotId, u64> = BTreeMap::new();
+    for recording in &recordings {
+        *of_agents.entry(recording.agent).or_default() += recording.bytes;
+    }
     recordings.retain(|recording| !open.contains(&recording.slot));
     recordings.sort_by_key(|recording| (recording.ended, recording.slot));
     let mut surplus = Vec::new();
     for recording in recordings {
         let age = now.duration_since(recording.ended).unwrap_or_default();
-        if bytes > limits.bytes || limits.age.is_some_and(|oldest| age > oldest) {
+        let of_agent = of_agents.entry(recording.agent).or_default();
+        let is_too_much = bytes > limits.bytes || *of_agent > limits.agent_bytes;
+        if is_too_much || limits.age.is_some_and(|oldest| age > oldest) {
             bytes -= recording.bytes;
+            *of_agent -= recording.bytes;
             surplus.push(recording);
         }
     }
@@ -192,6 +255,7 @@ mod tests {
         let deleted = |bytes, age: Option<u32>| {
             let limits = Limits {
                 bytes,
+                agent_bytes: u64::MAX,
                 age: age.map(|days| day * days),
             };
             let listed = recordings(folder.path()).unwrap();
@@ -208,6 +272,7 @@ mod tests {
         let listed = recordings(folder.path()).unwrap();
         let limits = Limits {
             bytes: 299,
+            agent_bytes: u64::MAX,
             age: None,
         };
         let gone = surplus(listed, &open, &limits, now);
@@ -225,5 +290,55 @@ mod tests {
         ];
         kept.sort();
         assert_eq!(left, kept);
+    }
+
+    #[tokio::test]
+    async fn what_an_agent_has_recorded_pushes_out_its_own_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let ids: Vec<_> = (0..4).map(|_| SlotId::generate()).collect();
+        let now = SystemTime::now();
+        let [agent, first, second, persons] = ids[..] else {
+            panic!("four")
+        };
+        let hour = Duration::from_secs(3600);
+        let record = |slot: SlotId, by: Option<SlotId>, hours: u32| {
+            let by = by.map_or_else(String::new, |by| format!("\"agent\":\"{by}\""));
+            let header =
+                format!("{{\"version\":2,\"width\":80,\"height\":24,\"mission\":{{{by}}}}}\n");
+            let path = folder.path().join(format!("{slot}.cast"));
+            let body = header + &"x".repeat(1 << 20);
+            std::fs::write(&path, body).unwrap();
+            let file = std::fs::File::options().append(true).open(path).unwrap();
+            file.set_modified(now - hour * hours).unwrap();
+        };
+        record(persons, None, 9);
+        record(agent, None, 0);
+        record(first, Some(agent), 3);
+        record(second, Some(agent), 2);
+        let limits = |agent_mb: u64| Limits {
+            bytes: u64::MAX,
+            agent_bytes: agent_mb << 20,
+            age: None,
+        };
+        let open = HashSet::from([agent]);
+        let gone = |agent_mb| {
+            let listed = recordings(folder.path()).unwrap();
+            let surplus = surplus(listed, &open, &limits(agent_mb), now);
+            surplus.iter().map(|r| r.slot).collect::<Vec<_>>()
+        };
+        assert_eq!(gone(4), []);
+        assert_eq!(gone(3), [first]);
+        // One alone may take no more than an agent may.
+        assert_eq!(gone(0), [persons, first, second]);
+
+        let room = |open: &[SlotId], megabytes| {
+            let (folder, open) = (folder.path().to_owned(), open.iter().copied().collect());
+            make_room(folder, open, agent, megabytes)
+        };
+        assert_eq!(room(&ids, 2).await.unwrap(), Room::None);
+        assert_eq!(room(&[agent, second], 3).await.unwrap(), Room::Made);
+        assert!(!folder.path().join(format!("{first}.cast")).exists());
+        assert!(folder.path().join(format!("{second}.cast")).exists());
+        assert!(folder.path().join(format!("{persons}.cast")).exists());
     }
 }

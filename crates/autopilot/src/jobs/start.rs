@@ -89,6 +89,7 @@ async fn start_in(
         args: work.task.args.clone(),
         prompt: None,
         from: Sender::Daemon,
+        agent: None,
         preamble: None,
         cwd,
         model: work.task.model.clone(),

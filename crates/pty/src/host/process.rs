@@ -42,6 +42,10 @@ pub struct LaunchSpec {
     pub handover: Option<Value>,
     pub recording: PathBuf,
     pub limits: RecordingLimits,
+    /// The slot of the agent that had it started; in the recording, so that what agents
+    /// have others record for them is known to be theirs.
+    #[serde(default)]
+    pub agent: Option<SlotId>,
     /// Behind which wall the program runs; none for no wall.
     #[serde(default)]
     pub sandbox: Option<Place>,

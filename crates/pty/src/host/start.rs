@@ -149,6 +149,7 @@ fn start_program(spec: &LaunchSpec, files: &HostFiles) -> Result<Started, String
         mission: Some(CastSource {
             engine: Some(spec.engine.name().to_owned()),
             handover: spec.handover.clone(),
+            agent: spec.agent.map(|agent| agent.to_string()),
             ..CastSource::default()
         }),
     };
