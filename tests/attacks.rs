@@ -377,6 +377,25 @@ fn a_configuration_that_others_may_write_is_not_obeyed() {
         assert_eq!(started.status.success(), may, "{mode:o}: {said}");
         assert!(may || said.contains("may be written by others"), "{said}");
     }
+    // Nor one in whose place others may put another, also where a daemon reads it again.
+    let folder = file.parent().unwrap();
+    let open_to = |mode| {
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    open_to(0o777);
+    let (_, why) = home.failure(&["daemon", "reload"]);
+    assert!(
+        why.contains("where others may put another in its place"),
+        "{why}"
+    );
+    home.json(&["daemon", "stop"]);
+    let (_, why) = home.failure(&["daemon", "start"]);
+    assert!(
+        why.contains("where others may put another in its place"),
+        "{why}"
+    );
+    open_to(0o700);
+    home.start();
 }
 
 /// Thousands of tasks and texts would fill the board and the database.
