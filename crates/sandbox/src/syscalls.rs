@@ -101,6 +101,17 @@ const TERMINAL: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX, libc::TIOCCONS];
 #[cfg(target_arch = "x86_64")]
 const OTHER_NUMBERS: libc::c_long = 0x4000_0000;
 
+/// Calls that have a number of their own there, besides that of the first ABI.
+#[cfg(target_arch = "x86_64")]
+const OWN_NUMBERS: [(libc::c_long, libc::c_long); 6] = [
+    (libc::SYS_ioctl, 514),
+    (libc::SYS_ptrace, 521),
+    (libc::SYS_kexec_load, 528),
+    (libc::SYS_move_pages, 533),
+    (libc::SYS_process_vm_readv, 539),
+    (libc::SYS_process_vm_writev, 540),
+];
+
 /// Takes these calls from this process and everything it starts.
 pub(crate) fn refuse(nesting: Nesting) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("no filter of system calls: {error}");
@@ -180,7 +191,11 @@ fn filter(mut rules: Rules, error: libc::c_int) -> Result<BpfProgram, seccompile
         let others = rules
             .iter()
             .map(|(call, rule)| (call | OTHER_NUMBERS, rule.clone()));
-        let others: Vec<_> = others.collect();
+        let own = OWN_NUMBERS.iter().filter_map(|(call, own)| {
+            let rule = rules.get(call)?;
+            Some((own | OTHER_NUMBERS, rule.clone()))
+        });
+        let others: Vec<_> = others.chain(own).collect();
         rules.extend(others);
     }
     let filter = SeccompFilter::new(
