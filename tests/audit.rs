@@ -145,6 +145,114 @@ fn the_decisions_of_rules_and_the_tools_of_agents_are_on_record() {
     intact(&stage.home);
 }
 
+    // The database says the same, and nobody changes that unseen.
+    let home = &stage.home;
+    let newest = home.call("permission_list", &json!({"decisions": 1}))["decisions"][0].clone();
+    assert_eq!(newest["asked"]["command"], "ls src", "{newest}");
+    assert_eq!(decided["decision"]["number"], 1);
+    home.json(&["daemon", "stop"]);
+    let saved = Saved::of(home);
+    for (statement, expected) in [
+        ("DELETE FROM permission_decisions", "decision_gone"),
+        (
+            "UPDATE permission_decisions SET effect = 'deny'",
+            "decision_changed",
+        ),
+        (
+            "UPDATE permission_decisions SET asked = '{}'",
+            "decision_changed",
+        ),
+        (
+            "UPDATE permission_decisions SET decided_at = decided_at + 1",
+            "decision_changed",
+        ),
+    ] {
+        let db = rusqlite::Connection::open(home.home().database()).unwrap();
+        assert!(db.execute(statement, []).unwrap() > 0, "{statement}");
+        drop(db);
+        assert_eq!(
+            verified(home),
+            (false, vec![expected.to_owned()]),
+            "{statement}"
+        );
+        saved.put_back(&DATABASE);
+        intact(home);
+    }
+}
+
+#[test]
+fn the_tools_of_agents_and_the_approvals_of_people_are_on_record() {
+    let script = r#"greet; open; hear
+        call tool_call pending 'make ship'; may 5 'make ship'; hear
+        call tool_call_update completed 'make ship'
+        tell '{"sessionUpdate":"tool_call","toolCallId":"c2","kind":"execute","title":"Look","status":"in_progress","rawInput":{"command":"make sure"}}'
+        tell '{"sessionUpdate":"tool_call_update","toolCallId":"c2","status":"completed"}'
+        words "Shipped."; end 3"#;
+    let agents = Agents::new("", &[("first", script), ("second", script)]);
+    let home = &agents.home;
+    agents.begin("first");
+    agents.wait("first", "confirming");
+    let mut inbox = Value::Null;
+    wait_for("the question", || {
+        inbox = home.call("question_list", &json!({}))["questions"].clone();
+        !inbox.as_array().unwrap().is_empty()
+    });
+    // What an agent asks for is not approved by asking for it.
+    let of_kind = |kind: &str| -> Vec<Value> {
+        let all = records(home).into_iter();
+        all.filter(|one| one["kind"] == kind).collect()
+    };
+    let approvals = || {
+        let calls = of_kind("call").into_iter();
+        let answers = ["question_answer", "slot_answer"];
+        let approvals = calls.filter(|one| answers.contains(&one["action"].as_str().unwrap()));
+        approvals.collect::<Vec<_>>()
+    };
+    assert_eq!(approvals(), Vec::<Value>::new());
+    let number = format!("Q-{}", inbox[0]["number"]);
+    home.json(&["answer", &number, "Yes"]);
+    agents.wait_for_words("first", "Shipped.");
+    agents.begin("second");
+    agents.wait("second", "confirming");
+    home.json(&["slot", "answer", "second", "Yes", "--wait", "30"]);
+    agents.wait_for_words("second", "Shipped.");
+
+    let approvals = approvals();
+    let [by_question, by_slot] = &approvals[..] else {
+        panic!("{approvals:#?}")
+    };
+    for (approval, action) in [(by_question, "question_answer"), (by_slot, "slot_answer")] {
+        assert_eq!(approval["action"], action, "{approval}");
+        assert_eq!(approval["who"]["kind"], "person", "{approval}");
+        assert_eq!(approval["outcome"], "done", "{approval}");
+        assert_eq!(approval["digest"].as_str().unwrap().len(), 64, "{approval}");
+        assert!(approval["trace"].is_string(), "{approval}");
+    }
+    let about = by_question["about"].as_str().unwrap();
+    assert!(about.contains("Yes"), "{by_question}");
+
+    // Each tool once, with the digest of its exact input, also where nobody was asked.
+    let tools = of_kind("tool");
+    let told: Vec<_> = tools
+        .iter()
+        .map(|one| one["about"].as_str().unwrap())
+        .collect();
+    assert_eq!(told, ["Run it", "Look", "Run it", "Look"], "{tools:#?}");
+    for (tool, agent) in tools.iter().zip(["first", "first", "second", "second"]) {
+        let run = home.json(&["execution", "show", agent]);
+        assert_eq!(tool["who"]["kind"], "agent", "{tool}");
+        assert_eq!(tool["who"]["execution"], run["execution"], "{tool}");
+        assert_eq!(tool["outcome"], "begun", "{tool}");
+        assert!(tool["trace"].is_string(), "{tool}");
+    }
+    let digests: Vec<_> = tools
+        .iter()
+        .map(|one| one["digest"].as_str().unwrap())
+        .collect();
+    assert_eq!(digests[..2], digests[2..]);
+    assert_ne!(digests[0], digests[1], "another input");
+    intact(home);
+
 /// A home with a history: rules, runs of agents, two starts of a daemon. Nothing runs in it.
 fn with_history() -> Stage {
     let stage = Stage::new();

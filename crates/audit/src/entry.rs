@@ -1,8 +1,8 @@
 //! What is to be put on record, before it has its place in the chain.
 
 use missiond_core::{
-    AuditKind, AuditRecord, AuditWho, AuditedEvents, AuditedJournal, AuditedKey, Principal,
-    Timestamp, TraceContext, TraceId,
+    AuditKind, AuditRecord, AuditWho, AuditedDecision, AuditedEvents, AuditedJournal, AuditedKey,
+    Principal, Timestamp, TraceContext, TraceId,
 };
 use missiond_os::hex;
 use missiond_secrets::mask;
@@ -29,6 +29,7 @@ pub struct Entry {
     trace: Option<TraceId>,
     journals: Vec<AuditedJournal>,
     events: Option<AuditedEvents>,
+    decision: Option<AuditedDecision>,
     key: Option<AuditedKey>,
 }
 
@@ -53,6 +54,7 @@ impl Entry {
             trace: None,
             journals: Vec::new(),
             events: None,
+            decision: None,
             key: None,
         }
     }
@@ -134,6 +136,13 @@ impl Entry {
         self
     }
 
+    /// The decision as the database has it.
+    #[must_use]
+    pub fn decision(mut self, decision: AuditedDecision) -> Self {
+        self.decision = Some(decision);
+        self
+    }
+
     pub(crate) fn key(mut self, key: AuditedKey) -> Self {
         self.key = Some(key);
         self
@@ -153,6 +162,7 @@ impl Entry {
             trace: self.trace,
             journals: self.journals,
             events: self.events,
+            decision: self.decision,
             key: self.key,
         }
     }

@@ -5,7 +5,7 @@
 //! signed (`chain`, `keys`) and how a chain is checked ([`verify`]). Below it are the log that
 //! is written ([`AuditLog`]), the keys in their folder ([`identity`]), the places that
 //! remember where the log ended ([`anchors`]), what the log remembers of the timeline
-//! ([`timeline`]) and reading ([`read`]).
+//! ([`timeline`]) and of decisions ([`decisions`]), and reading ([`read`]).
 //!
 //! A record is on disk before whoever asked for it goes on. Whoever has something to put on
 //! record needs [`AuditLog::record`] and an [`Entry`], and nothing else of this crate.
@@ -17,6 +17,7 @@ pub mod verify;
 
 pub mod anchors;
 mod call;
+pub mod decisions;
 pub mod identity;
 mod log;
 pub mod read;

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use missiond_core::{
-    AuditKind, AuditRecord, AuditedEvents, AuditedJournal, AuditedKey, ExecutionId, Seq,
+    AuditKind, AuditRecord, AuditedDecision, AuditedEvents, AuditedJournal, AuditedKey,
+    ExecutionId, Seq,
 };
 use missiond_os::hex;
 
@@ -83,6 +84,10 @@ pub enum Finding {
     EventsChanged { first: Seq, last: Seq },
     #[error("the events {first} to {last} of the timeline cannot be read")]
     EventsUnreadable { first: Seq, last: Seq },
+    #[error("decision {number} about a permission is gone from the database")]
+    DecisionGone { number: i64 },
+    #[error("decision {number} about a permission is not the one that was there")]
+    DecisionChanged { number: i64 },
 }
 
 impl Finding {
@@ -114,6 +119,8 @@ impl Finding {
             Self::EventsGone { .. } => "events_gone",
             Self::EventsChanged { .. } => "events_changed",
             Self::EventsUnreadable { .. } => "events_unreadable",
+            Self::DecisionGone { .. } => "decision_gone",
+            Self::DecisionChanged { .. } => "decision_changed",
         }
     }
 }
@@ -141,6 +148,8 @@ pub struct Verification {
     pub journals: BTreeMap<ExecutionId, AuditedJournal>,
     /// What stood in the timeline, oldest first.
     pub events: Vec<AuditedEvents>,
+    /// The decisions about permissions, oldest first.
+    pub decisions: Vec<AuditedDecision>,
     pub findings: Vec<Finding>,
 }
 
@@ -273,6 +282,7 @@ impl Verifier {
             }
         }
         self.found.events.extend(record.events.clone());
+        self.found.decisions.extend(record.decision.clone());
         if let Some(change) = &record.key {
             self.change_key(seq, change);
         }

@@ -154,6 +154,14 @@ impl AuditedEvents {
     }
 }
 
+/// A decision as it stands in the database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditedDecision {
+    pub number: i64,
+    /// SHA-256 of its row but for what came of it, in hexadecimal digits.
+    pub hash: String,
+}
+
 /// A key that signs from here on, with what proves that its holder and the holder of the
 /// one before wanted that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -196,6 +204,8 @@ pub struct AuditRecord {
     pub journals: Vec<AuditedJournal>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<AuditedEvents>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<AuditedDecision>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<AuditedKey>,
 }

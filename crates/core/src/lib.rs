@@ -43,7 +43,9 @@ pub use agent_told::{
     AgentCommand, AgentLimit, AgentSetting, AgentStep, AgentStepStatus, AgentTold, SubAgent,
     WhileWorking,
 };
-pub use audit::{AuditKind, AuditRecord, AuditWho, AuditedEvents, AuditedJournal, AuditedKey};
+pub use audit::{
+    AuditKind, AuditRecord, AuditWho, AuditedDecision, AuditedEvents, AuditedJournal, AuditedKey,
+};
 pub use board::{
     Alternative, Alternatives, Attempt, BoardTask, Budget, BudgetScope, Check, CheckVerdict, Claim,
     ClaimKind, Consequence, DEFAULT_CHECK_TIMEOUT_SECS, DEFAULT_MAX_ATTEMPTS, DraftError,

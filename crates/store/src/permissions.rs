@@ -1,7 +1,11 @@
 //! Rules on what agents may do, and what was decided by them. A removed rule
 //! stays, because decisions name it.
 
+use std::collections::BTreeMap;
+
 use missiond_core::{ExecutionId, PermissionAsked, QuestionId, SlotId, Timestamp};
+use missiond_os::hex;
+use sha2::{Digest as _, Sha256};
 
 use crate::questions::{from_json, json};
 use crate::{Row, StoreError, Tx, Value, attention_numbers};
@@ -161,6 +165,39 @@ pub async fn settle_decision(
         1 => Ok(()),
         _ => Err(StoreError::not_found("decision", id)),
     }
+}
+
+/// SHA-256 over what stands in the rows of these decisions, each in hexadecimal digits, but
+/// for what came of them later. A row that cannot be read has no digest that fits.
+pub async fn decision_digests(
+    tx: &mut Tx<'_>,
+    first: i64,
+    last: i64,
+) -> Result<BTreeMap<i64, String>, StoreError> {
+    let sql = "SELECT id, decided_at, slot, execution, asked, effect, decided_by, reason \
+         FROM permission_decisions WHERE id >= $1 AND id <= $2 ORDER BY id";
+    let rows = tx.query(sql, &[first.into(), last.into()]).await?;
+    let mut digests = BTreeMap::new();
+    for row in &rows {
+        let digest = digest_of(row).unwrap_or_else(|_| "unreadable".to_owned());
+        digests.insert(row.get(0)?, digest);
+    }
+    Ok(digests)
+}
+
+fn digest_of(row: &Row) -> Result<String, StoreError> {
+    let mut hash = Sha256::new();
+    for number in 0..2 {
+        hash.update(row.get::<i64>(number)?.to_le_bytes());
+    }
+    for text in 2..8 {
+        let text = row.get::<Option<String>>(text)?;
+        // Its length first, so that no two rows are the same bytes.
+        let length = text.as_ref().map_or(u64::MAX, |text| text.len() as u64);
+        hash.update(length.to_le_bytes());
+        hash.update(text.unwrap_or_default());
+    }
+    Ok(hex::encode(&hash.finalize()))
 }
 
 /// The newest decisions, newest first.

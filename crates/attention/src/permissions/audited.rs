@@ -1,12 +1,12 @@
 //! Decisions about permissions on record: before anything follows from one, whoever made it.
 
 use missiond_audit::{AuditError, Entry};
-use missiond_core::{AuditKind, PermissionAsked, Principal, TraceContext};
+use missiond_core::{AuditKind, AuditedDecision, PermissionAsked, Principal, TraceContext};
 
 use super::Permissions;
 
 /// A decision about one permission.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Decided<'d> {
     /// Whose permission it is.
     pub who: Principal,
@@ -20,6 +20,8 @@ pub struct Decided<'d> {
     /// The rules that decided, or what else did.
     pub by: &'d str,
     pub trace: TraceContext,
+    /// Its row in the database, where it has one.
+    pub row: Option<AuditedDecision>,
 }
 
 impl Permissions {
@@ -43,6 +45,10 @@ impl Permissions {
         let entry = match decided.exact {
             Some(exact) => entry.exact(exact),
             None => entry.exact(&serde_json::to_vec(asked).unwrap_or_default()),
+        };
+        let entry = match decided.row {
+            Some(row) => entry.decision(row),
+            None => entry,
         };
         self.audit.record(entry).await.map(drop)
     }

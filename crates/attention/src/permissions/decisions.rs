@@ -1,9 +1,11 @@
 //! Putting decisions on record: what was asked, which rules decided, and what came of it.
 
-use missiond_core::{ExecutionId, PermissionAsked, Principal, SlotId, TraceContext};
+use missiond_core::{
+    AuditedDecision, ExecutionId, PermissionAsked, Principal, SlotId, TraceContext,
+};
 use missiond_guard::permissions::Verdict;
 use missiond_store::StoreError;
-use missiond_store::permissions::{NewDecision, decide_by, settle_decision};
+use missiond_store::permissions::{NewDecision, decide_by, decision_digests, settle_decision};
 
 use super::{Decided, Permissions, RuleSource};
 use crate::questions::QuestionError;
@@ -39,26 +41,35 @@ impl Permissions {
         let asked = decision.asked.clone();
         let recorded = self
             .db
-            .write(move |tx| Box::pin(async move { decide_by(tx, &decision, &numbers).await }))
+            .write(move |tx| {
+                Box::pin(async move {
+                    let number = decide_by(tx, &decision, &numbers).await?;
+                    let mut digests = decision_digests(tx, number, number).await?;
+                    let hash = digests.remove(&number).unwrap_or_default();
+                    Ok(AuditedDecision { number, hash })
+                })
+            })
             .await;
         match recorded {
-            Ok(decision) => {
-                self.put_verdict_on_record(slot, execution, &asked, verdict)
+            Ok(row) => {
+                let number = row.number;
+                self.put_verdict_on_record(slot, execution, &asked, verdict, Some(row))
                     .await?;
-                Ok(Some(decision))
+                Ok(Some(number))
             }
             Err(StoreError::Conflict { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Puts into the audit what the rules said.
+    /// Puts into the audit what the rules said, and which row of the database says so too.
     pub(super) async fn put_verdict_on_record(
         &self,
         slot: SlotId,
         execution: Option<ExecutionId>,
         asked: &PermissionAsked,
         verdict: &Verdict,
+        row: Option<AuditedDecision>,
     ) -> Result<(), QuestionError> {
         let trace = execution.and_then(|execution| self.executions.trace(execution));
         let decided = Decided {
@@ -68,6 +79,7 @@ impl Permissions {
             effect: verdict.effect.as_str(),
             by: &verdict.rules.join(", "),
             trace: trace.unwrap_or_else(TraceContext::root),
+            row,
         };
         Ok(self.put_on_record(decided).await?)
     }

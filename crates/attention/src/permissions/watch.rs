@@ -304,7 +304,9 @@ impl Watcher {
                                 let execution = runs.map(|(execution, _)| execution);
                                 let wanted = witness.asked(shown).unwrap_or_default();
                                 self.permissions
-                                    .put_verdict_on_record(self.slot, execution, &wanted, &verdict)
+                                    .put_verdict_on_record(
+                                        self.slot, execution, &wanted, &verdict, None,
+                                    )
                                     .await?;
                                 self.asked = Some(name.clone());
                             }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use missiond_api::Home;
 use missiond_audit::Identity;
 use missiond_audit::anchors::{Anchors, Memory, home_name};
-use missiond_audit::read;
 use missiond_audit::timeline;
 use missiond_audit::verify::{Finding, Verification, Verifier};
+use missiond_audit::{decisions, read};
 use missiond_config::Config;
 use missiond_core::{ErrorCode, SystemClock};
 use missiond_executions::audited::{check_journals, remembered_by_journals};
@@ -41,6 +41,8 @@ struct Report {
     journals: usize,
     /// Events of the timeline that the audit knows.
     events: u64,
+    /// Decisions about permissions that the audit knows.
+    decisions: usize,
     findings: Vec<ReportedFinding>,
 }
 
@@ -74,6 +76,7 @@ pub(super) fn verify(home: &Home, output: &mut Output) -> Result<ExitCode, Failu
         anchored: found.anchored,
         journals: found.journals.len(),
         events: found.events_known(),
+        decisions: found.decisions.len(),
         findings: found.findings.iter().map(reported).collect(),
     };
     output.result(&report, print);
@@ -85,9 +88,10 @@ fn print(output: &mut Output, report: &Report) {
     if report.intact {
         let journals = counted(report.journals as u64, "journal", "journals");
         let events = counted(report.events, "event", "events");
+        let decisions = counted(report.decisions as u64, "decision", "decisions");
         let line = format!(
-            "{}: {records}, signed by the key {}, and {journals} and {events} of the timeline as the \
-             audit has them",
+            "{}: {records}, signed by the key {}, and {journals}, {events} of the timeline and \
+             {decisions} about permissions as the audit has them",
             output.paint.apply(Style::Green, "intact"),
             report.key.as_deref().unwrap_or("of nobody")
         );
@@ -189,6 +193,7 @@ impl Evidence {
         check_journals(self.journals(), &mut found);
         if let Some((anchors, _)) = &self.database {
             runtime.block_on(timeline::check(anchors.db(), &mut found))?;
+            runtime.block_on(decisions::check(anchors.db(), &mut found))?;
         }
         Ok(found)
     }
