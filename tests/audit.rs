@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::executions::Stage;
 use crate::harness::{self, TestHome, binary, text, wait_for};
+use crate::scripted_agent::Agents;
 use crate::slots::spawn;
 
 pub(crate) fn records(home: &TestHome) -> Vec<Value> {
@@ -143,7 +144,6 @@ fn the_decisions_of_rules_and_the_tools_of_agents_are_on_record() {
     assert_eq!(decided["rule"], "P-1");
     assert_eq!(decided["outcome"], "allow");
     intact(&stage.home);
-}
 
     // The database says the same, and nobody changes that unseen.
     let home = &stage.home;
@@ -252,6 +252,7 @@ fn the_tools_of_agents_and_the_approvals_of_people_are_on_record() {
     assert_eq!(digests[..2], digests[2..]);
     assert_ne!(digests[0], digests[1], "another input");
     intact(home);
+}
 
 /// A home with a history: rules, runs of agents, two starts of a daemon. Nothing runs in it.
 fn with_history() -> Stage {
