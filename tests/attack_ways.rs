@@ -13,11 +13,13 @@ use std::io::{BufRead, BufReader, Read, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use missiond_os::programs::find_program;
 use serde_json::{Value, json};
 
 use crate::attacks::{inside, quoted, said, standing};
 use crate::harness::{TestHome, binary, wait_for};
 use crate::http::{Http, Login, Socket, login_code, token};
+use crate::toolhub_hostile::{call as tool_call, list_tricks};
 
 /// The ways that are commands of a shell. `$M` is the program, `$P` what is asked for,
 /// `$D` the daemon's number, `$S` that of a shell in another slot, `$H` where the daemon
@@ -352,6 +354,88 @@ fn what_a_program_left_behind_is_its_slots_after_another_daemon_began() {
     let left = format!(
         "while ! test -f again; do sleep 0.05; done\n\
          {} --no-start call permission_add {} 2> left.err; echo $? > left.new; mv left.new left\n",
+/// Puts the keys of a line into the terminal that controls it, as if they had been pressed.
+const PUSH: &str = r#"open(T, "<", "/dev/tty") or die "no terminal: $!"; for (split //, "pushed\n") { ioctl(T, 0x5412, $_) or die "ioctl: $!"; }"#;
+
+/// An agent that presses keys in its own terminal answers its own dialogs.
+#[test]
+fn no_program_types_into_its_own_terminal() {
+    let home = TestHome::started();
+    let path = std::env::var("PATH").unwrap();
+    let Some(perl) = find_program("perl", &path) else {
+        eprintln!("not tried here: there is no perl");
+        return;
+    };
+    // By itself, and by one it leaves behind in its session.
+    let perl = quoted(&perl.display().to_string());
+    let push = quoted(PUSH);
+    let script = format!(
+        "{perl} -e {push} 2>> why\n({perl} -e {push} 2>> why; echo done > left) & wait\n\
+         echo ready; IFS= read -r line; echo \"it read $line.\"; cat\n"
+    );
+    let file = home.path().join("types.sh");
+    std::fs::write(&file, script).unwrap();
+    let params = json!({ "argv": ["sh", file], "name": "types", "cwd": home.path() });
+    home.call("slot_spawn", &params);
+    crate::slots::wait_for_text(&home, "types", "ready");
+    home.json(&["slot", "send", "types", "typed"]);
+    crate::slots::wait_for_text(&home, "types", "it read typed.");
+    assert!(home.path().join("left").exists());
+    let why = std::fs::read_to_string(home.path().join("why")).unwrap();
+    let refused = why.matches("ioctl: Operation not permitted").count();
+    assert_eq!(refused, 2, "{why}");
+}
+
+/// A tool that has changed is held until a person accepts it, and an agent is none.
+#[test]
+fn a_held_tool_is_accepted_by_a_person_alone() {
+    let home = TestHome::new();
+    let manifest = home.path().join("description");
+    std::fs::write(&manifest, "Say it again.").unwrap();
+    list_tricks(&home, &[("changes", &manifest.display().to_string())]);
+    home.start();
+    tool_call(&home, "changes__echo", &json!({ "text": "first" }));
+    tool_call(&home, "changes__echo", &json!({ "text": "change" }));
+    let echo = ["mcp", "call-tool", "changes__echo", r#"{"text":"x"}"#];
+    let is_held = || home.failure(&echo).1.contains("is held");
+    assert!(is_held());
+    let mission = quoted(&binary().display().to_string());
+    let arguments = json!({ "operation": "mcp_pin", "params": { "server": "changes" } });
+    let call = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "operation_call", "arguments": arguments },
+    });
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "claude", "version": "1" },
+        },
+    });
+    let welcome = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    std::fs::write(
+        home.path().join("lines"),
+        format!("{hello}\n{welcome}\n{call}\n"),
+    )
+    .unwrap();
+    let pin = quoted(r#"{"server":"changes"}"#);
+    let script = format!(
+        "{mission} call mcp_pin {pin} 2> why || echo call\n{mission} mcp pin changes 2>> why || echo pin\n\
+         mkfifo end; (cat lines; cat end) | {mission} mcp serve --toolset all > answers & \
+         while ! grep -q '\"id\":1' answers; do sleep 0.05; done; echo > end; wait\n"
+    );
+    inside(&home, "inside", &script);
+    let said = said(&home, "inside");
+    assert_eq!(said.lines().collect::<Vec<_>>(), ["call", "pin"], "{said}");
+    let why = std::fs::read_to_string(home.path().join("why")).unwrap();
+    assert_eq!(why.matches("`mcp_pin` is for a person").count(), 2, "{why}");
+    let answers = std::fs::read_to_string(home.path().join("answers")).unwrap();
+    assert!(answers.contains("`mcp_pin` is for a person"), "{answers}");
+    assert!(is_held());
+    home.json(&["mcp", "pin", "changes"]);
+    tool_call(&home, "changes__echo", &json!({ "text": "accepted" }));
+}
+
         quoted(&binary().display().to_string()),
         quoted(&wanted("left-over-a-restart").to_string()),
     );
