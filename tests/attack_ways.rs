@@ -348,12 +348,6 @@ fn add_by_page(http: &Http, login: &Login, way: &str) -> crate::http::Answer {
     )
 }
 
-#[test]
-fn what_a_program_left_behind_is_its_slots_after_another_daemon_began() {
-    let home = TestHome::started();
-    let left = format!(
-        "while ! test -f again; do sleep 0.05; done\n\
-         {} --no-start call permission_add {} 2> left.err; echo $? > left.new; mv left.new left\n",
 /// Puts the keys of a line into the terminal that controls it, as if they had been pressed.
 const PUSH: &str = r#"open(T, "<", "/dev/tty") or die "no terminal: $!"; for (split //, "pushed\n") { ioctl(T, 0x5412, $_) or die "ioctl: $!"; }"#;
 
@@ -375,14 +369,22 @@ fn no_program_types_into_its_own_terminal() {
     );
     let file = home.path().join("types.sh");
     std::fs::write(&file, script).unwrap();
-    let params = json!({ "argv": ["sh", file], "name": "types", "cwd": home.path() });
+    let params = json!({
+        "argv": ["env", "LC_ALL=C", "sh", file], "name": "types", "cwd": home.path(),
+    });
     home.call("slot_spawn", &params);
     crate::slots::wait_for_text(&home, "types", "ready");
     home.json(&["slot", "send", "types", "typed"]);
     crate::slots::wait_for_text(&home, "types", "it read typed.");
     assert!(home.path().join("left").exists());
     let why = std::fs::read_to_string(home.path().join("why")).unwrap();
-    let refused = why.matches("ioctl: Operation not permitted").count();
+    // The host's filter says the first, a kernel that has no such thing the second.
+    let refusals = ["Operation not permitted", "Input/output error"];
+    let refused = why.lines().filter(|line| {
+        let refusal = line.strip_prefix("ioctl: ").unwrap_or_default();
+        refusals.iter().any(|words| refusal.starts_with(words))
+    });
+    let refused = refused.count();
     assert_eq!(refused, 2, "{why}");
 }
 
@@ -436,6 +438,12 @@ fn a_held_tool_is_accepted_by_a_person_alone() {
     tool_call(&home, "changes__echo", &json!({ "text": "accepted" }));
 }
 
+#[test]
+fn what_a_program_left_behind_is_its_slots_after_another_daemon_began() {
+    let home = TestHome::started();
+    let left = format!(
+        "while ! test -f again; do sleep 0.05; done\n\
+         {} --no-start call permission_add {} 2> left.err; echo $? > left.new; mv left.new left\n",
         quoted(&binary().display().to_string()),
         quoted(&wanted("left-over-a-restart").to_string()),
     );

@@ -594,9 +594,10 @@ impl Context {
     /// so there is no room for another.
     async fn make_room_for(&self, agent: SlotId) -> Result<(), SlotsError> {
         let megabytes = self.config.borrow().recording.keep_agent_mb;
+        let listed = retention::list(self.home.recordings_dir()).await;
+        let listed = listed.map_err(SlotsError::Records)?;
         let open = self.recorded_now().map_err(SlotsError::Records)?;
-        let folder = self.home.recordings_dir();
-        let room = retention::make_room(folder, open, agent, megabytes).await;
+        let room = retention::make_room(listed, open, agent, megabytes).await;
         match room.map_err(SlotsError::Records)? {
             retention::Room::Made => Ok(()),
             retention::Room::None => Err(SlotsError::Recorded(megabytes)),

@@ -31,10 +31,7 @@ pub(super) async fn run(
 ) {
     loop {
         let limits = Limits::of(&config.borrow().recording);
-        let folder = home.recordings_dir();
-        // The files first: a slot that opens afterwards has none among them.
-        let listed = blocking(move || recordings(&folder)).await;
-        let swept = match (listed, open()) {
+        let swept = match (list(home.recordings_dir()).await, open()) {
             (Ok(listed), Ok(open)) => {
                 let surplus = surplus(listed, &open, &limits, SystemTime::now());
                 blocking(move || delete(&surplus)).await
@@ -71,7 +68,7 @@ impl Limits {
 
 /// All files of what one slot showed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct SlotRecording {
+pub(super) struct SlotRecording {
     slot: SlotId,
     /// The slot of the agent that started it; its own where none did.
     agent: SlotId,
@@ -79,6 +76,12 @@ struct SlotRecording {
     bytes: u64,
     /// When something was last shown.
     ended: SystemTime,
+}
+
+/// What there is. It is listed before it is asked which slots are open: one that opens
+/// afterwards has none among these.
+pub(super) async fn list(folder: PathBuf) -> io::Result<Vec<SlotRecording>> {
+    blocking(move || recordings(&folder)).await
 }
 
 fn recordings(folder: &Path) -> io::Result<Vec<SlotRecording>> {
@@ -132,13 +135,12 @@ pub(super) enum Room {
 
 /// Deletes of what this agent's closed slots showed as much as is over the limit.
 pub(super) async fn make_room(
-    folder: PathBuf,
+    mut theirs: Vec<SlotRecording>,
     open: HashSet<SlotId>,
     agent: SlotId,
     megabytes: u64,
 ) -> io::Result<Room> {
     blocking(move || {
-        let mut theirs = recordings(&folder)?;
         theirs.retain(|recording| recording.agent == agent || recording.slot == agent);
         let all: u64 = theirs.iter().map(|recording| recording.bytes).sum();
         let limits = Limits {
@@ -174,20 +176,29 @@ fn surplus(
     now: SystemTime,
 ) -> Vec<SlotRecording> {
     let mut bytes: u64 = recordings.iter().map(|recording| recording.bytes).sum();
-    let mut of_agents: BTreeMap<SlotId, u64> = BTreeMap::new();
+    // A slot alone that no agent started may be a person's own, and has no such limit.
+    let started = recordings.iter().filter(|one| one.agent != one.slot);
+    let mut of_agents: BTreeMap<SlotId, u64> = started.map(|one| (one.agent, 0)).collect();
     for recording in &recordings {
-        *of_agents.entry(recording.agent).or_default() += recording.bytes;
+        if let Some(of_agent) = of_agents.get_mut(&recording.agent) {
+            *of_agent += recording.bytes;
+        }
     }
     recordings.retain(|recording| !open.contains(&recording.slot));
     recordings.sort_by_key(|recording| (recording.ended, recording.slot));
     let mut surplus = Vec::new();
     for recording in recordings {
         let age = now.duration_since(recording.ended).unwrap_or_default();
-        let of_agent = of_agents.entry(recording.agent).or_default();
-        let is_too_much = bytes > limits.bytes || *of_agent > limits.agent_bytes;
+        let of_agent = of_agents.get_mut(&recording.agent);
+        let is_agents_too_much = of_agent
+            .as_ref()
+            .is_some_and(|sum| **sum > limits.agent_bytes);
+        let is_too_much = bytes > limits.bytes || is_agents_too_much;
         if is_too_much || limits.age.is_some_and(|oldest| age > oldest) {
             bytes -= recording.bytes;
-            *of_agent -= recording.bytes;
+            if let Some(of_agent) = of_agent {
+                *of_agent -= recording.bytes;
+            }
             surplus.push(recording);
         }
     }
@@ -328,12 +339,11 @@ mod tests {
         };
         assert_eq!(gone(4), []);
         assert_eq!(gone(3), [first]);
-        // One alone may take no more than an agent may.
-        assert_eq!(gone(0), [persons, first, second]);
+        assert_eq!(gone(0), [first, second]);
 
         let room = |open: &[SlotId], megabytes| {
-            let (folder, open) = (folder.path().to_owned(), open.iter().copied().collect());
-            make_room(folder, open, agent, megabytes)
+            let listed = recordings(folder.path()).unwrap();
+            make_room(listed, open.iter().copied().collect(), agent, megabytes)
         };
         assert_eq!(room(&ids, 2).await.unwrap(), Room::None);
         assert_eq!(room(&[agent, second], 3).await.unwrap(), Room::Made);

@@ -40,8 +40,8 @@ Examples:
     ///
     /// Finds a changed, removed, moved or added record, a missing beginning or end, an older
     /// copy of the log, of the database or of a journal, a journal that is gone, a signature
-    /// by another key, and events of the timeline that are gone or changed. Needs no daemon
-    /// and changes nothing. Ends with 0 only when nothing is found.
+    /// by another key, and events of the timeline and decisions about permissions that are gone
+    /// or changed. Needs no daemon and changes nothing. Ends with 0 only when nothing is found.
     #[command(after_help = "Examples:\n  mission audit verify\n  mission audit verify --json")]
     Verify,
     /// Write the log out as it stands, a line of JSON for each record and each signed head.

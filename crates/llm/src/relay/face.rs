@@ -7,8 +7,8 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::Incoming;
-use crate::price::USUAL_OUTPUT;
 use crate::formats::Format;
+use crate::price::USUAL_OUTPUT;
 
 /// A family of wire formats, by the name in the address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
