@@ -1,6 +1,6 @@
 //! Prepares a database for the tests of upgrades: `older_database FILE [older] [broken]`.
 //! `older` gives it the schema of one migration before, with all it holds; a `broken` one
-//! refuses its next migration.
+//! refuses that migration, or, where it is of a release with more of them to come, the second.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,12 @@ use missiond_store::suite::create_before_last_migration;
 use rusqlite::{Connection, Result};
 
 /// Whatever a migration does, it is recorded, in the same transaction.
-const REFUSES: &str = "CREATE TRIGGER refuses BEFORE INSERT ON schema_migrations \
-     BEGIN SELECT RAISE(ABORT, 'the migration fails'); END;";
+fn refuse(connection: &Connection, first: i64) -> Result<()> {
+    connection.execute_batch(&format!(
+        "CREATE TRIGGER refuses BEFORE INSERT ON schema_migrations WHEN NEW.version >= {first} \
+         BEGIN SELECT RAISE(ABORT, 'the migration fails'); END;"
+    ))
+}
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -21,7 +25,9 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     }
     if wanted("broken") {
         let connection = Connection::open(&database)?;
-        connection.execute_batch(REFUSES)?;
+        let sql = "SELECT MAX(version) FROM schema_migrations";
+        let newest: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+        refuse(&connection, newest + if wanted("older") { 1 } else { 2 })?;
         in_one_file(&connection)?;
     }
     Ok(())

@@ -23,7 +23,7 @@ printf '\033]777;last=%d;\007' $i > /dev/tty";
 
 /// A program of this version. `how` says what is done to the database before its daemon finds
 /// it: `older` and `older broken` give it the schema of one migration before, with which the
-/// second fails; `broken` leaves the schema as it is.
+/// second fails; `broken` leaves the schema of a release as it is, and its second migration fails.
 fn with_database(site: &Site, how: &str) -> Vec<u8> {
     let older = binary().parent().unwrap().join("examples/older_database");
     assert!(older.exists(), "built with the tests");

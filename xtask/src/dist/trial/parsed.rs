@@ -61,9 +61,12 @@ mod tests {
         write(FLAKE, "{ outputs = { self }: { }; }\n").unwrap();
         let found = recipes(folder.path()).unwrap();
         let expected = [(FORMULA, "ruby"), (FLAKE, "nix-instantiate")];
-        let expected = expected.map(|(file, program)| match run::exists(program) {
-            true => (file, Parsed::Whole),
-            false => (file, Parsed::Without(program)),
+        let expected = expected.map(|(file, program)| {
+            if run::exists(program) {
+                (file, Parsed::Whole)
+            } else {
+                (file, Parsed::Without(program))
+            }
         });
         assert_eq!(found, expected);
         for (file, found) in found {
