@@ -423,7 +423,7 @@ fn a_held_tool_is_accepted_by_a_person_alone() {
     let pin = quoted(r#"{"server":"changes"}"#);
     let script = format!(
         "{mission} call mcp_pin {pin} 2> why || echo call\n{mission} mcp pin changes 2>> why || echo pin\n\
-         mkfifo end; (cat lines; cat end) | {mission} mcp serve --toolset all > answers & \
+         mkfifo end; : > answers; (cat lines; cat end) | {mission} mcp serve --toolset all > answers & \
          while ! grep -q '\"id\":1' answers; do sleep 0.05; done; echo > end; wait\n"
     );
     inside(&home, "inside", &script);
