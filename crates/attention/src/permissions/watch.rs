@@ -42,6 +42,8 @@ const STARTUP_PAUSE: Duration = Duration::from_millis(500);
 const RETRY: Duration = Duration::from_secs(1);
 /// A dialog that was just seen is there; one that is drawn anew takes a moment.
 const DIALOG_WAIT: Duration = Duration::from_secs(2);
+/// Before a dialog is looked at that changed while it was judged.
+const DRAWN_ANEW: Duration = Duration::from_millis(20);
 /// How long what is asked without options must stand to be a question.
 const UNREAD_FOR: Duration = Duration::from_millis(700);
 /// A dialog that was answered is gone before it is told who answered it.
@@ -157,7 +159,10 @@ impl DialogWatch {
                 }
             }
             Event::SlotClosed { slot, .. } => {
-                self.slots.remove(slot);
+                // One that was just asking looks once more, and closes what it asked.
+                if let Some(bell) = self.slots.remove(slot) {
+                    bell.ring.notify_one();
+                }
                 permissions.questions.announced().forget(*slot);
                 if let Err(error) = close_all(permissions, *slot).await {
                     tracing::error!(%slot, %error, "questions of closed slot not closed");
@@ -250,9 +255,11 @@ impl Watcher {
 
     async fn examine(&mut self) -> Result<Next, QuestionError> {
         let Some(open) = self.permissions.slots.find(&self.slot.to_string()) else {
+            close_all(&self.permissions, self.slot).await?;
             return Ok(Next::Never);
         };
         let Some(look) = open.inspect().await else {
+            close_all(&self.permissions, self.slot).await?;
             return Ok(Next::Never);
         };
         let Some(dialog) = look.asked() else {
@@ -322,13 +329,19 @@ impl Watcher {
                                 RuleAnswer::Elsewhere => return Ok(Next::After(RETRY)),
                                 RuleAnswer::Not(why) => {
                                     reason = Some(why.clone());
-                                    self.tried = Some(Tried { dialog: name, why });
+                                    let dialog = name.clone();
+                                    self.tried = Some(Tried { dialog, why });
                                 }
                             }
                         }
                     }
                 }
             }
+        }
+        // Deciding took a while: what was answered meanwhile is not asked anew.
+        let now = open.inspect().await.and_then(|look| look.asked());
+        if now.is_none_or(|dialog| identity(&dialog) != name) {
+            return Ok(Next::After(DRAWN_ANEW));
         }
         self.ask(&dialog, origin, reason).await?;
         Ok(after_left)
