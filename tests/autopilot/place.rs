@@ -4,10 +4,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Field, outcome, writes};
+use super::{Field, OPEN, outcome, writes};
 use crate::harness::wait_for;
 
-/// Sleeps for long and says in a file of the field which process it is.
+/// Sleeps for long and says in a file of the field which process it is: by the number it has
+/// where no wall is.
 fn sleeper(field: &Field, name: &str) -> (Value, impl Fn() -> bool) {
     let file = field.file(name);
     let script = format!("echo $$ > '{}'; exec sleep 600", file.display());
@@ -23,7 +24,7 @@ fn sleeper(field: &Field, name: &str) -> (Value, impl Fn() -> bool) {
 
 #[test]
 fn a_setup_that_hangs_is_ended_and_for_a_person() {
-    let field = Field::new();
+    let field = Field::with_config(OPEN);
     let (setup, lives) = sleeper(&field, "setup.pid");
     let task = field.task(
         "setup hangs",
@@ -45,7 +46,7 @@ fn a_setup_that_hangs_is_ended_and_for_a_person() {
 
 #[test]
 fn a_teardown_that_hangs_is_ended_and_told_and_the_task_stays_done() {
-    let field = Field::new();
+    let field = Field::with_config(OPEN);
     let (teardown, lives) = sleeper(&field, "teardown.pid");
     let more = json!({"teardown": teardown});
     let task = field.task("teardown hangs", &writes("a.txt", "x"), more);

@@ -59,6 +59,7 @@ pub use plan::{
     SignalTransport, StartupDialog, StartupQuestion,
 };
 pub use records::{MessageOrigin, Record, RecordBody, RecordMemory, Role, Unreadable, records};
+pub use rehearsal::script_of;
 pub use structured::{ControlSetup, ResumeBy, Standing, StructuredOffer, offer_for};
 pub use subject::ToolSubject;
 pub use tail::{FileTail, TailBatch, TailError, TailedLine, TranscriptTail};

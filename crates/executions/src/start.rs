@@ -342,7 +342,13 @@ impl Context {
         plan.files.push(startup::planned(&folder, &dialogs));
         plan.files.push(choices.planned(&folder));
         let folders = (new.cwd.as_path(), folder.as_path());
-        let sandbox = self.place(new.sandbox, (id, &new.engine), folders, &environment)?;
+        let sandbox = self.place(
+            new.sandbox,
+            (id, &new.engine),
+            folders,
+            &environment,
+            &plan.argv,
+        )?;
         Ok(Prepared {
             sandbox,
             dialogs,

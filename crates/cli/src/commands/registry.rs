@@ -47,6 +47,8 @@ pub(super) fn engine(entry: &Value, name: Option<&CliEngine>) -> Result<AddedEng
         command,
         args,
         env: variables(&source["env"])?,
+        read: Vec::new(),
+        write: Vec::new(),
     })
 }
 
