@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod acp;
+mod agent_settings;
 mod anomalies;
 mod attach;
 #[cfg(target_os = "linux")]
@@ -43,6 +44,7 @@ mod export;
 mod failing_disk;
 #[cfg(target_os = "linux")]
 mod fault_fs;
+mod file_changes;
 mod first_use;
 mod fleet;
 #[cfg(target_os = "linux")]

@@ -20,6 +20,7 @@ mod equipment;
 mod fixture;
 mod fnv;
 mod gemini;
+mod gemini_chats;
 mod generic;
 mod home_needs;
 mod hook;

@@ -93,6 +93,7 @@ impl Adapter for Rehearsal {
             environment: BTreeMap::new(),
             files,
             links: Vec::new(),
+            set_aside: Vec::new(),
             conversation: ConversationId::Given(id.clone()),
             instructions: match launch.instructions {
                 Some(_) => Instructions::BeforeFirstPrompt,

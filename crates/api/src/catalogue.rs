@@ -83,6 +83,7 @@ pub const CATALOGUE: &[OperationSpec] = &[
     execution::ExecutionMessage::SPEC,
     execution::ExecutionAnswer::SPEC,
     execution::ExecutionInterrupt::SPEC,
+    execution::ExecutionSet::SPEC,
     execution::ExecutionCancel::SPEC,
     autopilot::AutopilotShow::SPEC,
     autopilot::AutopilotSet::SPEC,

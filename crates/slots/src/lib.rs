@@ -55,7 +55,7 @@ use missiond_timeline::{Timeline, TimelineError};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, mpsc, watch};
 
-pub use conversation::{ProtocolTail, TailedEvent};
+pub use conversation::{ChangeError, ProtocolTail, TailedEvent, WantedSetting};
 pub use foreground::{
     ConnectionEvent, ConnectionNumber, Foreground, ForegroundEvent, ForegroundReport,
     ForegroundVoice,

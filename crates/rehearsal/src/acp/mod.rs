@@ -7,6 +7,7 @@
 
 mod history;
 mod messages;
+mod settings;
 mod updates;
 mod wire;
 
