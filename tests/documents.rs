@@ -246,3 +246,59 @@ fn nothing_is_installed_by_a_name_that_no_registry_has() {
     }
     assert!(shown >= 4, "{shown}");
 }
+
+/// Whether this file has a test of that name.
+fn has_test(file: &Path, name: &str) -> bool {
+    let Ok(text) = std::fs::read_to_string(file) else {
+        return false;
+    };
+    let function = format!("fn {name}(");
+    let mut before = text.split(&function);
+    let begins = before.next().unwrap_or_default();
+    let is_there = before.next().is_some();
+    // The attributes stand between it and what is above.
+    let attributes = begins.rsplit("\n\n").next().unwrap_or_default();
+    is_there && (attributes.contains("#[test]") || attributes.contains("::test]"))
+}
+
+/// A finding without a test that fails where it is undone is a claim.
+#[test]
+fn every_test_that_the_page_of_attacks_names_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = missiond_docs::page("how/attacks").unwrap();
+    let rows = page.markdown.lines();
+    let rows: Vec<_> = rows
+        .filter(|row| row.starts_with("| ") && !row.starts_with("| finding "))
+        .collect();
+    let mut found = std::collections::BTreeSet::new();
+    for row in &rows {
+        let cells: Vec<_> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [finding, done, tests] = cells[..] else {
+            panic!("{row}");
+        };
+        assert!(!done.is_empty(), "{row}");
+        found.insert(finding.split(':').next().unwrap().to_owned());
+        let named: Vec<_> = tests.split('`').skip(1).step_by(2).collect();
+        assert!(!named.is_empty(), "{finding} has no test");
+        for test in named {
+            let (place, name) = test.rsplit_once("::").unwrap();
+            let files = if place.contains('/') {
+                vec![root.join(place)]
+            } else {
+                let place = place.replace("::", "/");
+                let tests = root.join("tests");
+                vec![
+                    tests.join(format!("{place}.rs")),
+                    tests.join(place).join("mod.rs"),
+                ]
+            };
+            let is_there = files.iter().any(|file| has_test(file, name));
+            assert!(is_there, "{finding}: there is no test `{test}`");
+        }
+    }
+    let findings = [("C", 3), ("H", 5), ("M", 6), ("L", 8)];
+    let expected = findings
+        .into_iter()
+        .flat_map(|(letter, count)| (1..=count).map(move |number| format!("{letter}{number}")));
+    assert_eq!(found, expected.collect());
+}

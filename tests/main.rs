@@ -20,6 +20,7 @@ mod bad_input;
 mod bench;
 mod board;
 mod canary;
+mod cautions;
 mod code;
 mod command_line;
 mod commander;
@@ -61,6 +62,8 @@ mod input;
 mod journals;
 mod knowledge;
 mod lifecycle;
+#[cfg(target_os = "linux")]
+mod long_lines;
 mod manifests;
 mod markers;
 mod mcp_servers;

@@ -45,6 +45,7 @@ pub use agent_told::{
 };
 pub use audit::{
     AuditKind, AuditRecord, AuditWho, AuditedDecision, AuditedEvents, AuditedJournal, AuditedKey,
+    AuditedRestore,
 };
 pub use board::{
     Alternative, Alternatives, Attempt, BoardTask, Budget, BudgetScope, Check, CheckVerdict, Claim,

@@ -65,6 +65,7 @@ fn failure(error: &InstallError) -> Failure {
         InstallError::NoClient { .. }
         | InstallError::Fetch { .. }
         | InstallError::Missing { .. }
+        | InstallError::Changed { .. }
         | InstallError::Digest { .. } => ErrorCode::InvalidParams,
     };
     Failure::new(code, error.to_string())

@@ -1,6 +1,7 @@
 //! `mission guard inspect`: what of a file tries to command the model that reads it. What
 //! that is, is decided in `missiond-guard`; here it is told, a line for each finding.
 
+use std::io::Read as _;
 use std::process::ExitCode;
 
 use missiond_guard::injection::{Inspection, LONGEST, MARK_AT, Verdict, inspect};
@@ -31,16 +32,19 @@ struct Found<'a> {
 
 pub(super) fn run(args: &InspectArgs, output: &mut Output) -> Result<ExitCode, Failure> {
     let (mut files, mut marked) = (0, 0);
-    each_file(&args.files, output, |name, bytes, output| {
+    each_file(&args.files, output, |name, source, output| {
         files += 1;
-        let text = String::from_utf8_lossy(bytes);
+        let mut bytes = Vec::new();
+        source.read_to_end(&mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes);
         let seen = in_pieces(&text);
         if seen.verdict() >= Verdict::Marked {
             marked += 1;
         } else if !args.all {
-            return;
+            return Ok(());
         }
         tell(name, &text, &seen, output);
+        Ok(())
     })?;
     let files = counted(files, "file", "files");
     if marked == 0 {
