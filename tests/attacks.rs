@@ -379,7 +379,7 @@ fn idle_connections_of_agents_leave_the_person_room() {
     let mission = quoted(&binary().display().to_string());
     // Each subscribes and stays.
     let script = format!(
-        "for n in $(seq 60); do {mission} call timeline_wait '{{\"timeout_ms\":60000,\"kinds\":[\"task_failed\"]}}' > /dev/null 2>&1 & done; sleep 3; echo all"
+        "for n in $(seq 60); do {mission} call timeline_wait '{{\"timeout_ms\":60000,\"kinds\":[\"lease_expired\"]}}' > /dev/null 2>&1 & done; sleep 3; echo all"
     );
     inside(&home, "inside", &format!("{script}\n"));
     said(&home, "inside");

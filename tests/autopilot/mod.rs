@@ -4,6 +4,7 @@
 
 mod alternatives;
 mod budgets;
+mod causes;
 mod context;
 mod control;
 mod crash;

@@ -11,6 +11,7 @@ mod compile;
 mod dist;
 mod fuzz;
 mod house;
+mod kinds;
 mod licences;
 mod mcp_servers;
 mod node;

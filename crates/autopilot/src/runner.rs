@@ -141,7 +141,9 @@ impl Runner {
             let ttl = self.config().lease();
             let (id, holder) = (found.attempt.id, self.holder.to_string());
             let board = &self.shared.board;
-            let adopted = board.adopt(id, holder, ttl, TraceContext::root()).await?;
+            let adopted = board
+                .adopt(id, holder, ttl, trace_of(&found.attempt))
+                .await?;
             if let Some(place) = &adopted.attempt.worktree {
                 // A check that was under way runs again.
                 missiond_workspace::end_strays(place).await;
@@ -475,13 +477,13 @@ impl Runner {
         let board = &self.shared.board;
         let rows = gather::rows(&self.shared, &self.holder).await?;
         for found in rows.attempts {
-            let beaten = board.heartbeat(&found.attempt, ttl, TraceContext::root());
+            let beaten = board.heartbeat(&found.attempt, ttl, trace_of(&found.attempt));
             match beaten.await {
                 Ok(_) => {}
                 // The machine slept, and nobody else has taken it since.
                 Err(BoardError::Store(StoreError::StaleLease { .. })) => {
                     let (id, holder) = (found.attempt.id, self.holder.to_string());
-                    match board.adopt(id, holder, ttl, TraceContext::root()).await {
+                    match board.adopt(id, holder, ttl, trace_of(&found.attempt)).await {
                         Ok(_) => {
                             tracing::warn!(attempt = %id, "attempt adopted again after its lease expired");
                         }
@@ -541,6 +543,11 @@ impl Runner {
             tracing::error!(%error, "end of drain not recorded");
         }
     }
+}
+
+/// What is done for an attempt is caused by its claim.
+fn trace_of(attempt: &Attempt) -> TraceContext {
+    TraceContext::of(attempt.task).began(attempt.id)
 }
 
 /// Who claims: this home on this machine, whichever run of the daemon it is.

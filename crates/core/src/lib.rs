@@ -69,7 +69,9 @@ pub use entity::{
     Anomaly, DaemonRun, Incident, IncidentState, Lease, RunEnd, Severity, Slot, SlotKind, Task,
 };
 pub use error::ErrorCode;
-pub use event::{Category, Durability, Event, KINDS, KindSpec, Seq, TimelineEvent, kind_spec};
+pub use event::{
+    Category, Durability, Event, FieldSpec, KINDS, KindSpec, Seq, TimelineEvent, kind_spec,
+};
 pub use glob::glob;
 pub use ids::{
     AccessId, AttemptId, BoardTaskId, ConversationId, DaemonId, EntryId, ExecutionId, FencingToken,

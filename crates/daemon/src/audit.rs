@@ -7,11 +7,12 @@ use missiond_api::Home;
 use missiond_audit::anchors::Anchors;
 use missiond_audit::timeline::AuditedTimeline;
 use missiond_audit::{AuditLog, Entry};
-use missiond_core::{AuditKind, Clock, Severity};
+use missiond_core::{AuditKind, Clock, Severity, TraceContext};
 use missiond_operations::VERSION;
 use missiond_runtime::Supervisor;
 use missiond_store::MissionDb;
-use missiond_store::incidents::{self, Report};
+use missiond_store::incidents::Report;
+use missiond_timeline::Timeline;
 
 use crate::bootstrap::StartError;
 
@@ -21,7 +22,7 @@ pub(crate) async fn start(
     home: &Home,
     clock: &Arc<dyn Clock>,
     places: Anchors,
-    db: &MissionDb,
+    (db, timeline): (&MissionDb, &Timeline),
     supervisor: &Supervisor,
 ) -> Result<(AuditLog, AuditedTimeline), StartError> {
     let (folder, identity) = (home.audit_dir(), home.identity_dir());
@@ -45,9 +46,8 @@ pub(crate) async fn start(
                 "The audit is not as it was left: {problem}. `mission audit verify` says more."
             ),
         };
-        let now = clock.now();
-        db.write(move |tx| Box::pin(async move { incidents::report(tx, &report, now).await }))
-            .await?;
+        let reported = timeline.report_incident(report, TraceContext::root());
+        reported.await?;
     }
     if let Some(torn) = &opened.torn {
         tracing::warn!(file = %torn.display(), "unfinished end of audit moved aside");

@@ -373,7 +373,8 @@ async fn infrastructure(
         home_name_in(&db_url, &host, home.data_dir()),
         &home.audit_dir(),
     );
-    let (audit, of_timeline) = audit::start(&home, &clock, places, &db, &supervisor).await?;
+    let (audit, of_timeline) =
+        audit::start(&home, &clock, places, (&db, &timeline), &supervisor).await?;
     Ok(Base {
         id,
         host,

@@ -442,7 +442,7 @@ impl Context {
             control: plan_control,
             sandbox: prepared.sandbox,
         };
-        let open = self.slots.spawn(new, begun.child()).await?;
+        let open = self.slots.spawn(new, Some(begun)).await?;
         let pid = open.record.program_pid;
         run.observe(facts::of_process(Process::Started { pid }))
             .await?;

@@ -302,7 +302,6 @@ async fn answer(call: Call, params: ExecutionAnswerParams) -> Result<MessageResu
                 name: call.principal.name(),
                 sender: call.sender().await,
             },
-            call.trace,
         )
         .await;
     Ok(message_result(

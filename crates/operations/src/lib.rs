@@ -14,6 +14,7 @@ mod availability;
 mod board;
 mod call;
 mod call_log;
+mod cause;
 mod code;
 mod communication;
 mod compute;

@@ -106,7 +106,7 @@ async fn call_tool(call: Call, params: McpToolCallParams) -> Result<McpToolCallR
     trust::admit(&call, server, tool).await?;
     let mut record = Record {
         timeline: call.daemon.timeline.clone(),
-        trace: call.trace.child(),
+        trace: call.trace,
         began: Instant::now(),
         server: shown(server),
         tool: shown(tool),

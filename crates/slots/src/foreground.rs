@@ -82,7 +82,6 @@ impl Slots {
     pub async fn handle_foreground_report(
         &self,
         report: ForegroundReport,
-        trace: TraceContext,
     ) -> Result<Option<Foreground>, SlotsError> {
         let mut known = self.foreground.lock().await;
         let same = |session: &Foreground| match session.voice {
@@ -92,23 +91,20 @@ impl Slots {
         let ForegroundEvent::Is(state) = report.event else {
             if let Some(session) = known.take_if(|session| same(session)) {
                 self.context
-                    .close(session.slot.id, "it has left", trace)
+                    .close_foreground(session.slot.id, "it has left")
                     .await?;
             }
             return Ok(known.clone());
         };
         if let Some(other) = known.take_if(|session| !same(session)) {
             let reason = "another session has taken its place";
-            self.context.close(other.slot.id, reason, trace).await?;
+            self.context.close_foreground(other.slot.id, reason).await?;
         }
         let now = self.context.clock.now();
         let session = match known.take() {
             Some(session) => session,
             None => Foreground {
-                slot: self
-                    .context
-                    .register_foreground(&report.engine, trace)
-                    .await?,
+                slot: self.context.register_foreground(&report.engine).await?,
                 cwd: report.cwd.clone(),
                 conversation: None,
                 state: PtyState::Starting,
@@ -130,6 +126,7 @@ impl Slots {
         *known = Some(session.clone());
         if changed {
             let event = Event::SlotStateChanged { slot, state };
+            let trace = TraceContext::of(slot).child();
             self.context.timeline.record(event, trace).await?;
         }
         Ok(Some(session))
@@ -143,7 +140,6 @@ impl Slots {
         connection: ConnectionNumber,
         event: ConnectionEvent,
     ) -> Result<(), SlotsError> {
-        let trace = TraceContext::root();
         let mut known = self.foreground.lock().await;
         let calls = match event {
             ConnectionEvent::Opened => 0,
@@ -156,7 +152,7 @@ impl Slots {
                 });
                 if let Some(session) = left {
                     self.context
-                        .close(session.slot.id, "it has left", trace)
+                        .close_foreground(session.slot.id, "it has left")
                         .await?;
                 }
                 return Ok(());
@@ -169,11 +165,11 @@ impl Slots {
             });
             if let Some(other) = other {
                 let reason = "another session has taken its place";
-                self.context.close(other.slot.id, reason, trace).await?;
+                self.context.close_foreground(other.slot.id, reason).await?;
             }
             if known.is_none() {
                 *known = Some(Foreground {
-                    slot: self.context.register_foreground(engine, trace).await?,
+                    slot: self.context.register_foreground(engine).await?,
                     cwd: cwd.to_owned(),
                     conversation: None,
                     state: PtyState::Starting,
@@ -200,6 +196,7 @@ impl Slots {
         if std::mem::replace(&mut session.state, state) != state {
             let slot = session.slot.id;
             let event = Event::SlotStateChanged { slot, state };
+            let trace = TraceContext::of(slot).child();
             self.context.timeline.record(event, trace).await?;
         }
         Ok(())
@@ -208,11 +205,8 @@ impl Slots {
     /// What is in its place is not known any more.
     pub(super) async fn forget_foreground(&self) {
         if let Some(session) = self.foreground.lock().await.take() {
-            let closed = self.context.close(
-                session.slot.id,
-                "the daemon has stopped",
-                TraceContext::root(),
-            );
+            let reason = "the daemon has stopped";
+            let closed = self.context.close_foreground(session.slot.id, reason);
             if let Err(error) = closed.await {
                 tracing::warn!(%error, "foreground slot not closed in database");
             }
@@ -221,11 +215,13 @@ impl Slots {
 }
 
 impl Context {
-    async fn register_foreground(
-        &self,
-        engine: &CliEngine,
-        trace: TraceContext,
-    ) -> Result<Slot, SlotsError> {
+    /// What a session of a person's own tells is caused by its beginning.
+    async fn close_foreground(&self, slot: SlotId, reason: &str) -> Result<(), SlotsError> {
+        let trace = TraceContext::of(slot).child();
+        self.close(slot, reason, trace).await
+    }
+
+    async fn register_foreground(&self, engine: &CliEngine) -> Result<Slot, SlotsError> {
         let slot = Slot {
             id: SlotId::generate(),
             name: NAME.to_owned(),
@@ -242,7 +238,8 @@ impl Context {
             .await?
             .filter(|slot| slot.kind == SlotKind::Foreground);
         if let Some(stale) = stale {
-            self.close(stale.id, "its daemon is gone", trace).await?;
+            self.close_foreground(stale.id, "its daemon is gone")
+                .await?;
         }
         let row = slot.clone();
         self.db
@@ -253,6 +250,7 @@ impl Context {
             name: slot.name.clone(),
             engine: slot.engine.clone(),
         };
+        let trace = TraceContext::of(slot.id);
         self.timeline.record(created, trace).await?;
         Ok(slot)
     }

@@ -50,7 +50,14 @@ const RECONNECT: Duration = Duration::from_millis(50);
 pub(super) enum Beginning {
     /// By what `SlotCreated` says.
     New(TraceContext),
-    Found,
+    /// By what an earlier daemon said of it.
+    Found(TraceContext),
+}
+
+impl Beginning {
+    const fn is_found(self) -> bool {
+        matches!(self, Self::Found(_))
+    }
 }
 
 /// Follows a slot until it is closed.
@@ -77,20 +84,19 @@ pub(super) async fn follow(
             (rebuilt.session, rebuilt.offset, None)
         }
     };
-    if beginning == Beginning::Found {
+    if beginning.is_found() {
         // What it shows has stood there since; only now is it told.
         session.advance_to(recording_time(&context, &record), &mut Vec::new());
     }
-    let trace = match beginning {
-        Beginning::New(created) => created,
-        Beginning::Found => TraceContext::of(id),
+    let (Beginning::New(trace) | Beginning::Found(trace)) = beginning;
+    let published = match &conversation {
+        Some(conversation) => conversation.reading().state,
+        None => session.reader().current().state,
     };
     let mut live = Live {
         trace,
-        published: match &conversation {
-            Some(conversation) => conversation.reading().state,
-            None => session.reader().current().state,
-        },
+        worked: published.is_working(),
+        published,
         asked: None,
         session,
         checkpoint: Due::after(offset),
@@ -118,7 +124,7 @@ pub(super) async fn follow(
         files,
         commands,
     };
-    if beginning == Beginning::Found {
+    if beginning.is_found() {
         live.publish_state().await;
     }
     live.run().await;
@@ -135,7 +141,7 @@ pub(super) async fn follow(
 async fn begin(record: &HostRecord, beginning: Beginning, manifest: Arc<Manifest>) -> Rebuilt {
     let path = record.recording.clone();
     let wanted = Arc::clone(&manifest);
-    if beginning == Beginning::Found {
+    if beginning.is_found() {
         match tokio::task::spawn_blocking(move || rebuild::rebuild(&path, wanted)).await {
             Ok(Ok(rebuilt)) => return rebuilt,
             Ok(Err(error)) => {
@@ -176,6 +182,8 @@ struct Live {
     terminal: TerminalEnd,
     /// The state the timeline knows.
     published: PtyState,
+    /// It was seen at work since it last waited for a prompt.
+    worked: bool,
     /// The dialog the timeline knows.
     asked: Option<Dialog>,
     manifest_changes: watch::Receiver<u64>,

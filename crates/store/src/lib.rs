@@ -34,6 +34,7 @@ pub mod baseline;
 pub mod beacons;
 pub mod board;
 pub mod capabilities;
+pub mod causes;
 pub mod code;
 pub mod code_vectors;
 pub mod conversations;

@@ -254,10 +254,12 @@ pub(crate) fn encode(events: &[NewEvent]) -> Result<Vec<EncodedEvent>, StoreErro
 }
 
 fn encode_one(new: &NewEvent) -> Result<EncodedEvent, StoreError> {
-    let spec = new.event.spec();
     if !new.event.is_persistent() {
         return Err(StoreError::InvalidValue {
-            detail: format!("{} events are told and forgotten, never stored", spec.kind),
+            detail: format!(
+                "{} events are told and forgotten, never stored",
+                new.event.kind()
+            ),
         });
     }
     let mut text = Vec::with_capacity(384);
@@ -271,7 +273,7 @@ fn encode_one(new: &NewEvent) -> Result<EncodedEvent, StoreError> {
             .as_ref()
             .map(|id| id as &dyn std::fmt::Display),
     ];
-    let unwritable = |error: String| StoreError::internal(format!("{}: {error}", spec.kind));
+    let unwritable = |error: String| StoreError::internal(format!("{}: {error}", new.event.kind()));
     for (id, end) in ids.into_iter().zip(&mut ends) {
         if let Some(id) = id {
             write!(text, "{id}").map_err(|error| unwritable(error.to_string()))?;
@@ -283,15 +285,15 @@ fn encode_one(new: &NewEvent) -> Result<EncodedEvent, StoreError> {
         return Err(StoreError::InvalidValue {
             detail: format!(
                 "a {} event of more than {} MiB",
-                spec.kind,
+                new.event.kind(),
                 LARGEST_PAYLOAD >> 20
             ),
         });
     }
     Ok(EncodedEvent {
         at: new.at.as_micros(),
-        kind: spec.kind,
-        category: category_name(spec.category),
+        kind: new.event.kind(),
+        category: category_name(new.event.category()),
         text: String::from_utf8(text).map_err(|error| unwritable(error.to_string()))?,
         ends,
     })
@@ -474,7 +476,6 @@ const fn category_name(category: Category) -> &'static str {
     match category {
         Category::Pty => "pty",
         Category::Message => "message",
-        Category::Task => "task",
         Category::Board => "board",
         Category::Slot => "slot",
         Category::Knowledge => "knowledge",

@@ -78,7 +78,7 @@ impl Permissions {
             exact: None,
             effect: verdict.effect.as_str(),
             by: &verdict.rules.join(", "),
-            trace: trace.unwrap_or_else(TraceContext::root),
+            trace: trace.unwrap_or_else(|| TraceContext::of(slot)).child(),
             row,
         };
         Ok(self.put_on_record(decided).await?)

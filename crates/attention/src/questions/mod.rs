@@ -25,7 +25,7 @@ use missiond_executions::Executions;
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
 use missiond_slots::Slots;
 use missiond_store::questions::{self, Closing, QuestionFilter, RaisedQuestion};
-use missiond_store::{MissionDb, NewEvent, StoreError, board, timeline};
+use missiond_store::{MissionDb, NewEvent, StoreError, Tx, board, causes, timeline};
 use missiond_timeline::Timeline;
 use tokio::sync::watch;
 
@@ -120,13 +120,8 @@ impl Questions {
 
     /// Asks a person. What stands already is not asked again; the one that is
     /// there is returned, answered or not.
-    pub async fn raise(
-        &self,
-        new: NewQuestion,
-        trace: TraceContext,
-    ) -> Result<QuestionId, QuestionError> {
+    pub async fn raise(&self, new: NewQuestion) -> Result<QuestionId, QuestionError> {
         let new = bounded(new);
-        let cause = cause_of(&new.origin, &self.executions).unwrap_or(trace);
         let (daemon, now) = (self.daemon, self.clock.now());
         let raised = self
             .db
@@ -139,7 +134,7 @@ impl Questions {
                             task: question.origin.task(),
                             slot: question.origin.slot(),
                         };
-                        let trace = cause.began(question.id);
+                        let trace = trace_of(tx, question).await?;
                         let event = NewEvent::new(now, daemon, trace, created)?;
                         timeline::append(tx, &[event]).await?;
                     }
@@ -200,10 +195,9 @@ impl Questions {
         reference: QuestionRef,
         reason: Option<String>,
         by: &str,
-        trace: TraceContext,
     ) -> Result<Question, QuestionError> {
         let question = self.find(reference).await?;
-        self.close(question.id, Closing::Dismissed { reason }, by, trace)
+        self.close(question.id, Closing::Dismissed { reason }, by)
             .await
     }
 
@@ -212,7 +206,7 @@ impl Questions {
         let closing = Closing::Dismissed {
             reason: Some(reason.to_owned()),
         };
-        match self.close(id, closing, DAEMON, TraceContext::root()).await {
+        match self.close(id, closing, DAEMON).await {
             // Somebody was faster.
             Ok(_) | Err(QuestionError::Store(StoreError::Conflict { .. })) => Ok(()),
             Err(error) => Err(error),
@@ -245,7 +239,7 @@ impl Questions {
         by: &str,
     ) -> Result<(), QuestionError> {
         let closing = Closing::Answered { answer };
-        match self.close(id, closing, by, TraceContext::root()).await {
+        match self.close(id, closing, by).await {
             // Somebody was faster.
             Ok(_) | Err(QuestionError::Store(StoreError::Conflict { .. })) => Ok(()),
             Err(error) => Err(error),
@@ -267,10 +261,8 @@ impl Questions {
         id: QuestionId,
         closing: Closing,
         by: &str,
-        trace: TraceContext,
     ) -> Result<Question, QuestionError> {
         let (daemon, now, by) = (self.daemon, self.clock.now(), by.to_owned());
-        let executions = Arc::clone(&self.executions);
         let closed = self
             .db
             .write(move |tx| {
@@ -280,8 +272,7 @@ impl Questions {
                         Closing::Answered { .. } => Event::QuestionAnswered { question: id, by },
                         Closing::Dismissed { .. } => Event::QuestionDismissed { question: id, by },
                     };
-                    let asked = cause_of(&closed.origin, &executions);
-                    let trace = asked.map_or(trace, |cause| cause.began(id).child());
+                    let trace = trace_of(tx, &closed).await?.child();
                     let event = NewEvent::new(now, daemon, trace, told)?;
                     timeline::append(tx, &[event]).await?;
                     Ok(closed)
@@ -292,15 +283,35 @@ impl Questions {
     }
 }
 
-/// What a question continues, as long as whoever asks is there.
-fn cause_of(origin: &QuestionOrigin, executions: &Executions) -> Option<TraceContext> {
-    match origin {
+/// Where a question began: in the chain of whoever asks, or of a chain of its own.
+async fn trace_of(tx: &mut Tx<'_>, question: &Question) -> Result<TraceContext, StoreError> {
+    let cause = match &question.origin {
         QuestionOrigin::Task { task, .. } => Some(TraceContext::of(*task)),
-        QuestionOrigin::NeedsInput { execution, .. } => executions.trace(*execution),
-        QuestionOrigin::Dialog { execution, .. } | QuestionOrigin::Tool { execution, .. } => {
-            executions.trace((*execution)?)
+        QuestionOrigin::NeedsInput { execution, .. }
+        | QuestionOrigin::Dialog {
+            execution: Some(execution),
+            ..
         }
-    }
+        | QuestionOrigin::Tool {
+            execution: Some(execution),
+            ..
+        } => Some(causes::of_run(tx, *execution).await?),
+        QuestionOrigin::Dialog {
+            execution: None,
+            slot,
+            ..
+        } => Some(causes::of_slot(tx, *slot).await?),
+        QuestionOrigin::Tool {
+            execution: None, ..
+        } => match reach_for(&question.origin) {
+            Some(ReachFor::Task(task)) => Some(TraceContext::of(task)),
+            _ => None,
+        },
+    };
+    Ok(cause.map_or_else(
+        || TraceContext::of(question.id),
+        |cause| cause.began(question.id),
+    ))
 }
 
 /// What an agent wrote is cut to a size that can be kept and shown.

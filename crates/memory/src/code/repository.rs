@@ -347,6 +347,8 @@ impl Repository {
             )
         });
         let mut pass = Pass::default();
+        // What a pass finds, it finds by itself.
+        let trace = TraceContext::root();
         while let Some(batch) = told.recv().await {
             self.apply_batch(batch, &mut pass).await?;
             self.shared.timeline.publish(
@@ -355,7 +357,7 @@ impl Repository {
                     done: progress.read.load(Ordering::Relaxed).into(),
                     total: Some(progress.to_read.load(Ordering::Relaxed).into()),
                 },
-                TraceContext::root(),
+                trace.child(),
             );
         }
         match reading.await {
@@ -371,9 +373,9 @@ impl Repository {
             .write(move |tx| Box::pin(code::checked(tx, id, now)));
         checked.await?;
         if pass.changed + pass.gone > 0 {
-            self.publish(&pass).await;
+            self.publish(&pass, trace).await;
         }
-        beacons::follow_all(self).await?;
+        beacons::follow_all(self, trace).await?;
         Ok(pass)
     }
 
@@ -413,7 +415,7 @@ impl Repository {
         Ok(kept.await?)
     }
 
-    async fn publish(self: &Arc<Self>, pass: &Pass) {
+    async fn publish(self: &Arc<Self>, pass: &Pass, trace: TraceContext) {
         let this = Arc::clone(self);
         let counts = blocking(move || this.index().counts()).await;
         let event = Event::CodeIndexed {
@@ -424,11 +426,7 @@ impl Repository {
             symbols: counts.symbols,
             millis: u64::try_from(pass.took.as_millis()).unwrap_or(u64::MAX),
         };
-        let stored = self
-            .shared
-            .timeline
-            .record(event, TraceContext::root())
-            .await;
+        let stored = self.shared.timeline.record(event, trace).await;
         if let Err(error) = stored {
             tracing::warn!(%error, "code map pass not recorded on timeline");
         }

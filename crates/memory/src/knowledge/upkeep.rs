@@ -14,7 +14,7 @@ use missiond_store::watermarks::{self, Advance};
 
 use super::collect::aged;
 use super::entries::record_uses;
-use super::inbox::draft_of;
+use super::inbox::{draft_of, taught_by};
 use super::remember::{Contradiction, masked};
 use super::{Knowledge, KnowledgeError};
 
@@ -128,7 +128,8 @@ impl Knowledge {
         let mut accepted = 0;
         for row in due {
             let draft = draft_of(&row)?;
-            let (waits, trace) = (Contradiction::Waits, TraceContext::root());
+            let trace = taught_by(&draft).unwrap_or_else(TraceContext::root);
+            let waits = Contradiction::Waits;
             match self.keep(draft, Some(row.id), 0, waits, trace).await {
                 Ok(Some(_)) => accepted += 1,
                 Ok(None) => {

@@ -206,7 +206,9 @@ impl Caller {
             execution: self.execution,
             reason: what.to_owned(),
         };
-        if let Err(error) = daemon.timeline.record(event, TraceContext::root()).await {
+        let run = daemon.executions.trace(self.execution);
+        let trace = run.map_or_else(TraceContext::root, |run| run.child());
+        if let Err(error) = daemon.timeline.record(event, trace).await {
             tracing::error!(%error, "access refusal not recorded on timeline");
         }
     }

@@ -43,7 +43,7 @@ pub(super) async fn begin(
     manifest: Arc<Manifest>,
 ) -> (Session, u64, Option<Conversation>) {
     let mut session = Session::new(crate::DEFAULT_SIZE, manifest);
-    if beginning == Beginning::Found {
+    if beginning.is_found() {
         match rebuild(record, setup.clone()).await {
             Ok(Rebuilt {
                 conversation,

@@ -1,7 +1,9 @@
 //! The event log's promises.
 
 use futures::future::join_all;
-use missiond_core::{Category, Event, PtyState, Seq, SlotId, TaskId, TimelineEvent, TraceContext};
+use missiond_core::{
+    Category, Event, FencingToken, PtyState, QuestionId, Seq, SlotId, TimelineEvent, TraceContext,
+};
 
 use super::fixtures::{PATIENCE, minutes_later, noon, note, open, text_of};
 use crate::timeline::{self, Page, SortOrder, TimelineFilter};
@@ -151,18 +153,25 @@ pub async fn a_large_event_reads_back(url: DbUrl) {
 pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) {
     let db = open(&url).await;
     let chain = TraceContext::root();
-    let task = TaskId::generate();
+    let question = QuestionId::generate();
     let events = vec![
         note("1"),
         NewEvent {
             trace: chain,
-            event: Event::TaskCreated { task },
+            event: Event::QuestionAnswered {
+                question,
+                by: "me".into(),
+            },
             at: minutes_later(1),
             ..note("2")
         },
         NewEvent {
             trace: chain.child(),
-            event: Event::TaskCompleted { task, slot: None },
+            event: Event::LeaseExpired {
+                resource: "board/1".into(),
+                holder: "me".into(),
+                token: FencingToken(1),
+            },
             at: minutes_later(2),
             ..note("3")
         },
@@ -184,7 +193,7 @@ pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) 
         (
             "one kind",
             TimelineFilter {
-                kinds: kinds(&["task_created"]),
+                kinds: kinds(&["question_answered"]),
                 ..all()
             },
             &[2],
@@ -192,7 +201,7 @@ pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) 
         (
             "kinds of two categories",
             TimelineFilter {
-                kinds: kinds(&["task_created", "note_added"]),
+                kinds: kinds(&["question_answered", "note_added"]),
                 ..all()
             },
             &[1, 2, 4],
@@ -200,7 +209,7 @@ pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) 
         (
             "a kind nobody knows",
             TimelineFilter {
-                kinds: kinds(&["no_such_kind", "task_created"]),
+                kinds: kinds(&["no_such_kind", "question_answered"]),
                 ..all()
             },
             &[2],
@@ -208,7 +217,7 @@ pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) 
         (
             "a category",
             TimelineFilter {
-                categories: vec![Category::Task],
+                categories: vec![Category::Board],
                 ..all()
             },
             &[2, 3],
@@ -251,8 +260,8 @@ pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) 
         (
             "everything at once",
             TimelineFilter {
-                kinds: kinds(&["task_completed"]),
-                categories: vec![Category::Task],
+                kinds: kinds(&["lease_expired"]),
+                categories: vec![Category::Board],
                 trace_id: Some(chain.trace_id),
                 since: Some(noon()),
                 until: Some(minutes_later(9)),
