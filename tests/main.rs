@@ -97,4 +97,5 @@ mod toolhub_hostile;
 mod trust;
 mod upgrade;
 mod watched;
+mod workers;
 mod worktrees;

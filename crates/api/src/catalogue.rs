@@ -4,7 +4,7 @@ use crate::operation::{Operation, OperationSpec};
 use crate::operations::{
     access, attention, audit, autopilot, board, code, communication, compute, config, context,
     conversation, demo, docs, engines, execution, knowledge, llm, observe, overview, policy,
-    proposal, repository, review, search, system, tools, trust, worktree,
+    proposal, repository, review, search, system, tools, trust, worker, worktree,
 };
 
 /// Every operation there is.
@@ -87,6 +87,10 @@ pub const CATALOGUE: &[OperationSpec] = &[
     execution::ExecutionCancel::SPEC,
     autopilot::AutopilotShow::SPEC,
     autopilot::AutopilotSet::SPEC,
+    worker::WorkerList::SPEC,
+    worker::WorkerShow::SPEC,
+    worker::WorkerControl::SPEC,
+    worker::MemoryControl::SPEC,
     knowledge::KbSearch::SPEC,
     knowledge::KbGet::SPEC,
     knowledge::KbRemember::SPEC,

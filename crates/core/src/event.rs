@@ -556,6 +556,17 @@ events! {
         McpToolProgress = "mcp_tool_progress" {
             server: String, tool: String, progress: f64, total: Option<f64>, message: Option<String>,
         }
+        Persistent
+        /// Background workers were let work or paused: one (`worker/NAME`), all, or those of
+        /// a kind or a domain. `switch` is none where nothing is said any more.
+        WorkerSwitched = "worker_switched" {
+            node: String, switch: Option<String>, by: String, reason: String,
+        }
+        Persistent
+        /// A unit of a background worker was given up.
+        WorkerUnitFailed = "worker_unit_failed" {
+            worker: String, unit: String, subject: String, attempts: u32, error: String,
+        }
         Ephemeral
         /// How far work in the background has come.
         WorkerProgress = "worker_progress" { worker: String, done: u64, total: Option<u64> }

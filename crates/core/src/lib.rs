@@ -37,6 +37,7 @@ mod slot_name;
 mod symbol_kind;
 mod trace;
 mod usage;
+mod worker;
 
 pub use access::{AccessKind, UnknownAccessKind};
 pub use agent_told::{
@@ -101,3 +102,4 @@ pub use slot_name::{InvalidSlotName, SlotName};
 pub use symbol_kind::{InvalidSymbolKind, SymbolKind};
 pub use trace::{InvalidTraceId, SpanId, TraceContext, TraceId};
 pub use usage::{Cost, TokenCounts};
+pub use worker::{ControlNode, UnknownWorkerWord, WorkerDomain, WorkerKind, WorkerSwitch};

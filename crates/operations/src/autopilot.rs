@@ -6,7 +6,8 @@ use missiond_api::operations::autopilot::{
     AttemptUnderWay, AutopilotMode, AutopilotReport, AutopilotSet, AutopilotSetParams,
     AutopilotShow, MemoryReport, ParkedTask,
 };
-use missiond_autopilot::{Mode, ModeError, Remembered};
+use missiond_autopilot::{Mode, ModeError};
+use missiond_cognition::workers::Upkeep;
 use missiond_core::{Attempt, BoardTask};
 use missiond_store::autopilot::{self, ModeRow, ParkedRow};
 use missiond_store::{StoreError, board, token_usage};
@@ -104,7 +105,7 @@ fn report(call: &Call, rows: Rows) -> AutopilotReport {
             .collect(),
         tokens_today: rows.tokens_today,
         tokens_per_day: config.autopilot.tokens_per_day,
-        memory: call.daemon.autopilot.remembered().map(memory),
+        memory: call.daemon.upkeep.get().map(memory),
     }
 }
 
@@ -118,8 +119,8 @@ pub(crate) fn mode(name: &str) -> AutopilotMode {
     }
 }
 
-const fn memory(remembered: Remembered) -> MemoryReport {
-    let Remembered { at, tended } = remembered;
+const fn memory(upkeep: Upkeep) -> MemoryReport {
+    let Upkeep { at, tended } = upkeep;
     MemoryReport {
         at,
         accepted: tended.accepted,

@@ -505,7 +505,10 @@ fn of_map(error: &CodeMapError) -> ApiError {
         CodeMapError::Code(_) => ErrorCode::InvalidParams,
         CodeMapError::Store(error) => error.code(),
         CodeMapError::Busy(_) => ErrorCode::Conflict,
-        CodeMapError::Unread(_) | CodeMapError::Panicked => ErrorCode::Internal,
+        CodeMapError::Slow(_) => ErrorCode::Busy,
+        CodeMapError::Unread(_) | CodeMapError::Failed(_) | CodeMapError::Panicked => {
+            ErrorCode::Internal
+        }
     };
     ApiError::new(code, error.to_string())
 }

@@ -47,6 +47,7 @@ mod tools;
 mod trust;
 mod viewing;
 mod walls;
+mod worker;
 mod worktree;
 
 pub use access::{tell_granted, tell_revoked};
@@ -95,6 +96,7 @@ pub fn operations(daemon: Daemon) -> Arc<Operations> {
     system::register(&mut operations);
     tools::register(&mut operations);
     trust::register(&mut operations);
+    worker::register(&mut operations);
     worktree::register(&mut operations);
     Arc::new(operations)
 }

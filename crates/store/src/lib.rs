@@ -74,6 +74,8 @@ mod tx;
 mod url;
 mod value;
 pub mod watermarks;
+pub mod worker_switches;
+pub mod worker_units;
 
 /// Copies of a SQLite database that nobody uses.
 pub mod backup {

@@ -37,6 +37,7 @@ impl Consumer for IncidentRecorder {
     fn pace(&self) -> Pace {
         Pace {
             quiet: Duration::ZERO,
+            longest: Duration::from_millis(100),
             count: 50,
         }
     }
@@ -177,6 +178,21 @@ fn incident_of(event: &Event) -> Option<Report> {
             consumer,
             Severity::Error,
             format!("`{consumer}` cannot process events and keeps trying: {error}"),
+        ),
+        Event::WorkerUnitFailed {
+            worker,
+            subject,
+            attempts,
+            error,
+            ..
+        } => incident(
+            "worker_unit_failed",
+            worker,
+            Severity::Warning,
+            format!(
+                "The worker {worker} gave up on {subject} after {attempts} attempts: {error}. \
+                 `mission worker retry {worker}` has it try again."
+            ),
         ),
         Event::TaskPanicked {
             task,

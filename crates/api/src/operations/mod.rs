@@ -27,6 +27,7 @@ pub mod search;
 pub mod system;
 pub mod tools;
 pub mod trust;
+pub mod worker;
 pub mod worktree;
 
 /// Declares the operations of a file: a unit struct each, bound to its types and

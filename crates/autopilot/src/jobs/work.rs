@@ -23,12 +23,6 @@ pub(crate) enum Report {
     /// An agent that had nothing left to do is gone.
     Dismissed(ExecutionId),
     FollowedUp,
-    /// What was due in the knowledge base is done.
-    Tended,
-    /// What finished tasks taught is in the inbox.
-    Extracted {
-        more: bool,
-    },
     Taken(AttemptId, Result<(), Box<Failed>>),
 }
 

@@ -64,6 +64,7 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
             "model",
             "token",
             "daemon",
+            "worker",
             "upgrade",
             "uninstall",
         ],

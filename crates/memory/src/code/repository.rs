@@ -18,7 +18,7 @@ use missiond_store::code;
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use tokio::sync::{mpsc, watch};
 
-use super::meaning::{MeaningStatus, Meanings};
+use super::meaning::{MeaningStatus, Meanings, ReadingRest};
 use super::{CodeMapError, Shared, beacons, number_of, persistence};
 
 /// Batches between the threads that read and the one that keeps.
@@ -44,6 +44,8 @@ struct Passes {
     /// Another one was asked for while one runs.
     again: bool,
     stopped: bool,
+    /// What passes found is to be read by a model.
+    unread: bool,
     /// A model reads what was found.
     understanding: bool,
     loaded: bool,
@@ -286,42 +288,35 @@ impl Repository {
             };
             self.ended.send_modify(|ended| *ended += 1);
             if !again {
-                return self.understand_beside();
+                return self.want_understanding();
             }
         }
     }
 
-    /// Has a model read what passes found, unless one is at it: then it looks
-    /// again when it is done.
-    fn understand_beside(self: &Arc<Self>) {
-        if std::mem::replace(&mut self.lock().understanding, true) {
+    /// What passes found waits for a model to read it, where code is read by one.
+    fn want_understanding(&self) {
+        if self.shared.knowledge.is_none() {
             return;
         }
-        let this = Arc::clone(self);
-        let reading = async move {
-            let mut seen = None;
-            loop {
-                let ended = *this.ended.borrow();
-                if seen == Some(ended) || this.is_stopped() {
-                    break;
-                }
-                seen = Some(ended);
-                let understood = AssertUnwindSafe(this.understand()).catch_unwind().await;
-                let understood = understood.unwrap_or_else(|panic| {
-                    let supervisor = &this.shared.supervisor;
-                    supervisor.report("code reading", Some(this.root()), panic.as_ref());
-                    Err(CodeMapError::Panicked)
-                });
-                if let Err(error) = understood {
-                    tracing::warn!(root = %this.root(), %error, "code embedding unavailable, searching by words alone");
-                    break;
-                }
-            }
-            this.lock().understanding = false;
-        };
-        let subject = Some(self.root());
-        let supervisor = &self.shared.supervisor;
-        supervisor.spawn("code reading", subject, OnPanic::Report, reading);
+        self.lock().unread = true;
+        self.shared.unread.notify_one();
+    }
+
+    /// Takes on the reading of what passes found, if it waits for that.
+    pub(super) fn begin_reading(&self) -> bool {
+        let mut passes = self.lock();
+        let begins = passes.unread && !passes.understanding && !passes.stopped;
+        if begins {
+            (passes.unread, passes.understanding) = (false, true);
+        }
+        begins
+    }
+
+    /// A piece of the reading has ended.
+    pub(super) fn end_reading(&self, rest: ReadingRest) {
+        let mut passes = self.lock();
+        passes.understanding = false;
+        passes.unread |= rest == ReadingRest::More && !passes.stopped;
     }
 
     async fn pass(

@@ -6,6 +6,7 @@ mod item;
 
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use missiond_adapters::{RecordMemory, TailError, TranscriptTail, records};
 use missiond_core::{CliEngine, DaemonId, Event, Timestamp, TraceContext};
@@ -146,6 +147,7 @@ impl Conversations {
         match taken {
             Ingested::Done => {
                 self.inner.cursors().insert(name, written);
+                self.inner.pieces.fetch_add(1, Ordering::Relaxed);
                 Ok(more)
             }
             Ingested::Elsewhere(cursor) => {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use missiond_config::{EmbeddingProvider, KnowledgeConfig};
-use missiond_core::{EntryId, Event, TraceContext};
+use missiond_core::EntryId;
 use missiond_embedding::install::{self, choose, folder_of};
 use missiond_embedding::remote::{Interface, RemoteModel, RemoteSettings, is_on_this_machine};
 use missiond_embedding::{EmbeddedModel, ModelSpec};
@@ -47,6 +47,15 @@ enum Previous {
     Open(Arc<dyn Embedder>),
     /// It could not be opened then.
     Missing(Instant),
+}
+
+/// How far a batch has brought the entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmbeddedEntries {
+    /// Each has its vector.
+    All,
+    /// So many were given one; there may be more.
+    Batch(usize),
 }
 
 /// Entries that are embedded and stored together.
@@ -263,27 +272,17 @@ fn read_key(file: &Path) -> std::io::Result<String> {
 const OFF: &str = "embedding is switched off (`knowledge.embedding`)";
 
 impl Knowledge {
-    /// Builds the index, then gives every entry its vector, for ever.
-    pub(super) async fn work(&self) {
+    /// Builds the index, as often as it takes.
+    pub(super) async fn build_until_done(&self) {
         while let Err(error) = self.build().await {
             tracing::error!(%error, "knowledge index build failed, retrying");
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        let mut known = None;
-        loop {
-            let problem = self.embed_all().await.err();
-            if let Some(problem) = problem
-                .as_ref()
-                .filter(|problem| known.as_ref() != Some(*problem))
-            {
-                tracing::warn!(problem, "entry embedding failed");
-            }
-            known = problem;
-            tokio::select! {
-                () = self.inner.wake.notified() => {}
-                () = tokio::time::sleep(LOOK_AGAIN) => {}
-            }
-        }
+    }
+
+    /// Returns when an entry may have come that has no vector.
+    pub async fn embedding_wanted(&self) {
+        self.inner.wake.notified().await;
     }
 
     /// The configured model, or why there is none.
@@ -297,12 +296,14 @@ impl Knowledge {
         self.inner.wake.notify_one();
     }
 
-    /// Gives every entry a vector of the configured model. Nothing is opened
-    /// as long as there is nothing to embed.
-    async fn embed_all(&self) -> Result<(), String> {
+    /// Gives a batch of entries their vectors of the configured model, once the index is
+    /// built. When all have one, they are searched from then on. Nothing is opened as long
+    /// as there is nothing to embed.
+    pub async fn embed_batch(&self) -> Result<EmbeddedEntries, String> {
         let told = |error: KnowledgeError| error.to_string();
+        self.built().await;
         if self.inner.read_index().corpus.is_empty() {
-            return Ok(());
+            return Ok(EmbeddedEntries::All);
         }
         let model = self.model().await?;
         let name = model.name().to_string();
@@ -317,19 +318,21 @@ impl Knowledge {
             })
             .await
             .map_err(|error| error.to_string())?;
-        // What is missing was found, whatever it is missing of.
-        let trace = TraceContext::root();
-        while self.embed_some(&model, &name, trace).await.map_err(told)? {}
-        self.complete(&name).await.map_err(told)
+        match self.embed_some(&model, &name).await.map_err(told)? {
+            0 => {
+                self.complete(&name).await.map_err(told)?;
+                Ok(EmbeddedEntries::All)
+            }
+            count => Ok(EmbeddedEntries::Batch(count)),
+        }
     }
 
-    /// Embeds and stores one batch. Whether there was one is returned.
+    /// Embeds and stores one batch; how many entries it had.
     async fn embed_some(
         &self,
         model: &Arc<dyn Embedder>,
         name: &str,
-        trace: TraceContext,
-    ) -> Result<bool, KnowledgeError> {
+    ) -> Result<usize, KnowledgeError> {
         let wanted = name.to_owned();
         let rows = self
             .inner
@@ -344,8 +347,9 @@ impl Knowledge {
                 })
             })
             .await?;
-        if rows.is_empty() {
-            return Ok(false);
+        let count = rows.len();
+        if count == 0 {
+            return Ok(0);
         }
         let texts: Vec<String> = rows
             .iter()
@@ -376,26 +380,17 @@ impl Knowledge {
                             kept.push((id, vector));
                         }
                     }
-                    let (total, done) = vectors::progress(tx, &stored).await?;
-                    Ok((kept, done, total))
+                    Ok(kept)
                 })
             })
             .await?;
-        let (kept, done, total) = kept;
-        self.inner.timeline.publish(
-            Event::EmbeddingProgress {
-                done: done.unsigned_abs(),
-                total: total.unsigned_abs(),
-            },
-            trace.child(),
-        );
         let mut index = self.inner.write_index();
         if index.model() == Some(name) {
             for (id, vector) in kept {
                 index.corpus.set_vector(&id.to_string(), vector);
             }
         }
-        Ok(true)
+        Ok(count)
     }
 
     /// Notes that a model's vectors are complete, and searches them from now

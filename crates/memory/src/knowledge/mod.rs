@@ -37,6 +37,7 @@ use embedding::Models;
 use index::{Index, Serving};
 
 pub use collect::CollectedEntry;
+pub use embedding::EmbeddedEntries;
 pub use entries::{
     EmbeddingStatus, EntryDetails, KnowledgeStats, NamedEntry, NewEdge, record_uses,
 };
@@ -45,7 +46,7 @@ pub use index::EntryHit;
 pub use map::{EntryMap, MapPoint};
 pub use remember::{EntryChange, Remembered};
 pub use search::{Conflict, SearchAnswer, SearchProfile, SearchQuery};
-pub use upkeep::{TaskLessons, Tended};
+pub use upkeep::{PreparedLessons, TaskLessons, Tended};
 
 /// A handle to the knowledge base.
 #[derive(Debug, Clone)]
@@ -275,12 +276,13 @@ impl Component for Knowledge {
         "knowledge"
     }
 
-    /// Builds the index and begins to embed what has no vector; returns at once.
+    /// Begins to build the index; returns at once. Giving entries their vectors is the
+    /// work of a background worker.
     fn start(self: Arc<Self>) -> BoxFuture<'static, Result<(), StartError>> {
         let this = Arc::clone(&self);
         self.inner.tasks.spawn_restarting("knowledge", move || {
             let knowledge = (*this).clone();
-            async move { knowledge.work().await }
+            async move { knowledge.build_until_done().await }
         });
         Box::pin(async { Ok(()) })
     }

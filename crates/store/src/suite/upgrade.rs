@@ -363,6 +363,21 @@ const HOLDINGS: &[Holding] = &[
         ask: "SELECT home, CAST(records AS text) FROM audit_anchors",
         answer: &["this home", "7"],
     },
+    Holding {
+        since: 31,
+        write: "INSERT INTO worker_units (id, worker, home, subject, causes, trace_id, span_id, \
+             queued_at, due_at, latest_at, attempts, token) VALUES ('u1', 'harvester', '', \
+             'task/b1', 3, 't', 's', 1, 2, 3, 0, 0)",
+        ask: "SELECT worker, CAST(causes AS text) FROM worker_units",
+        answer: &["harvester", "3"],
+    },
+    Holding {
+        since: 31,
+        write: "INSERT INTO worker_switches (node, switch, reason, changed_by, changed_at) \
+             VALUES ('all', 'paused', 'why', 'a person', 1)",
+        ask: "SELECT node, switch FROM worker_switches",
+        answer: &["all", "paused"],
+    },
 ];
 
 /// An empty database as the release before would have made it: without the newest
