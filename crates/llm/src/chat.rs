@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use missiond_store::StoreError;
 use missiond_store::llm::{self, ChatMessage, ChatSession};
+use serde_json::Value;
 
 use crate::Llm;
 use crate::ask::{Answered, Ask};
@@ -12,6 +13,7 @@ use crate::gate::Class;
 use crate::items::{Item, Message, Piece, Request, Role};
 use crate::ledger::Asker;
 use crate::router::{ModelName, Need, Route, Tier};
+use crate::schema::{AnswerSchema, Problem};
 
 /// So many of the last messages go with a question.
 const REMEMBERED: u32 = 100;
@@ -31,6 +33,8 @@ pub struct Said {
     /// This model and no other.
     pub model: Option<ModelName>,
     pub max_output: Option<u32>,
+    /// The answer is to be JSON of this schema.
+    pub schema: Option<AnswerSchema>,
     pub asker: Asker,
 }
 
@@ -40,10 +44,19 @@ pub struct Reply {
     pub session: String,
     pub route: Route,
     pub answered: Answered,
+    /// What it says: JSON where a schema was given.
+    pub text: String,
+    /// The JSON.
+    pub value: Option<Value>,
+    /// What was wrong with the answer before, if it had to be asked for twice.
+    pub mended: Vec<Problem>,
+    /// Of all of it, in millionths of a dollar; none when nobody can say.
+    pub cost: Option<u64>,
 }
 
 impl Llm {
-    /// Says something and waits for the answer. Both are kept when it is there.
+    /// Says something and waits for the answer. Both are kept when it is there. An answer
+    /// of a schema is heard when it is known to fit, and not before.
     pub async fn chat(
         &self,
         said: Said,
@@ -65,7 +78,7 @@ impl Llm {
             Some(id) => self.session(id).await?,
         };
         let mut messages: Vec<Message> = earlier.iter().map(message).collect();
-        messages.push(text(Role::User, &said.text));
+        messages.push(spoken(Role::User, &said.text));
         let bytes = earlier.iter().map(|one| one.content.len()).sum::<usize>() + said.text.len();
         let need = Need {
             tier: said.tier,
@@ -91,7 +104,26 @@ impl Llm {
             asker: said.asker,
             within: WITHIN,
         };
-        let answered = self.ask(&ask, pieces).await?;
+        let (answered, value, mended, cost) = match &said.schema {
+            None => {
+                let answered = self.ask(&ask, pieces).await?;
+                let cost = answered.cost;
+                (answered, None, Vec::new(), cost)
+            }
+            Some(schema) => {
+                let shaped = self.ask_shaped(&ask, schema).await?;
+                (
+                    shaped.answered,
+                    Some(shaped.value),
+                    shaped.mended,
+                    shaped.cost,
+                )
+            }
+        };
+        let text = match &value {
+            None => answered.answer.text(),
+            Some(value) => value.to_string(),
+        };
         let kept = [
             ChatMessage {
                 role: "user".to_owned(),
@@ -101,7 +133,7 @@ impl Llm {
             },
             ChatMessage {
                 role: "assistant".to_owned(),
-                content: answered.answer.text(),
+                content: text.clone(),
                 request: Some(answered.id.clone()),
                 at: self.clock.now(),
             },
@@ -118,6 +150,10 @@ impl Llm {
             session: session.id,
             route,
             answered,
+            text,
+            value,
+            mended,
+            cost,
         })
     }
 
@@ -150,10 +186,10 @@ fn message(kept: &ChatMessage) -> Message {
         "assistant" => Role::Assistant,
         _ => Role::User,
     };
-    text(role, &kept.content)
+    spoken(role, &kept.content)
 }
 
-fn text(role: Role, text: &str) -> Message {
+fn spoken(role: Role, text: &str) -> Message {
     Message {
         role,
         items: vec![Item::Text(text.to_owned())],

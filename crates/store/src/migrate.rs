@@ -55,7 +55,7 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     25 "0025_llm",
     26 "0026_surfaces_and_trust",
     27 "0027_audit",
-    31 "0031_workers",
+    30 "0030_model_gateway",
 };
 
 /// Where the record of applied migrations is kept.

@@ -148,6 +148,7 @@ macro_rules! for_each_store_case {
             no_budget_is_exceeded_by_64_who_reserve_at_once,
             a_parked_provider_and_a_chat_are_found_again,
             a_token_is_of_an_execution_that_runs,
+            a_refusal_counts_while_its_run_goes_on,
             code_is_kept_by_file_and_forgotten_with_another_format,
             a_beacon_is_kept_with_what_became_of_it,
             what_a_model_made_of_code_is_kept_once,
