@@ -170,6 +170,8 @@ fn a_daemon_that_takes_over_continues_the_chain_of_a_run() {
     chain_with(&stage, &run, &["slot_created", "cli_request_started"]);
     stage.home.kill();
     stage.home.start();
+    // It is found at work: what it did before it was found is told by nobody.
+    chain_with(&stage, &run, &["slot_state_changed"]);
     stage.touch("go");
     let chain = chain_with(&stage, &run, &["slot_state_changed", "slot_became_idle"]);
     chain.assert_is_one_tree("execution_started");

@@ -108,6 +108,10 @@ fn a_line_of_a_hundred_megabytes_is_recorded_without_its_secret_within_bounded_m
 
     std::fs::remove_file(&file).unwrap();
     let path = PathBuf::from(slot["program"]["recording"].as_str().unwrap());
+    let screen = path.with_extension("screen");
+    crate::harness::wait_for("the screen to be kept beside it", || screen.exists());
+    let kept = std::fs::read_to_string(&screen).unwrap();
+    assert!(!kept.contains(&secret["ghp_".len()..]), "{kept}");
     let (mut letters, mut end) = (0, Vec::new());
     for event in Recording::open(&path).unwrap().read().unwrap() {
         if let (_, RecordedEvent::Output(bytes)) = event.unwrap() {

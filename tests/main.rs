@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod acp;
+mod agent_settings;
 mod anomalies;
 mod attach;
 #[cfg(target_os = "linux")]
@@ -20,6 +21,7 @@ mod bench;
 mod board;
 mod canary;
 mod causes;
+mod cautions;
 mod code;
 mod command_line;
 mod commander;
@@ -44,6 +46,7 @@ mod export;
 mod failing_disk;
 #[cfg(target_os = "linux")]
 mod fault_fs;
+mod file_changes;
 mod first_use;
 mod fleet;
 #[cfg(target_os = "linux")]
@@ -60,6 +63,8 @@ mod input;
 mod journals;
 mod knowledge;
 mod lifecycle;
+#[cfg(target_os = "linux")]
+mod long_lines;
 mod manifests;
 mod markers;
 mod mcp_servers;

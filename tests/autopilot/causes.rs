@@ -42,7 +42,6 @@ fn all_that_comes_of_a_task_is_reached_from_its_card() {
         "cli_request_started",
         "cli_request_completed",
         "conversation_message_logged",
-        "turn_extracted",
         "checks_finished",
         "board_task_updated",
         "kb_batch_mutated",
@@ -57,7 +56,6 @@ fn all_that_comes_of_a_task_is_reached_from_its_card() {
     chain.assert_has_all_of_its_runs(&field.home);
     for (event, cause) in [
         ("conversation_message_logged", "execution_started"),
-        ("turn_extracted", "execution_started"),
         ("slot_became_idle", "slot_created"),
         ("kb_batch_mutated", "board_task_created"),
     ] {

@@ -56,7 +56,8 @@ pub(crate) fn check(folder: &Path) -> Result<Ran, String> {
         }
         seen.insert(kind.to_owned());
     }
-    let unseen = unseen(&stored(&read(PAGE)?), &seen);
+    let page = read(PAGE)?;
+    let unseen = unseen(&stored(&page), &seen);
     if unseen.is_empty() {
         return Ok(Ran::default());
     }

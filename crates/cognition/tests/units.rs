@@ -18,7 +18,9 @@ use futures::future::BoxFuture;
 use missiond_cognition::{
     BackgroundWorker, Budget, Scope, SwitchChange, Trigger, Unit, WorkError, Worked, WorkerSpec,
 };
-use missiond_core::{ControlNode, Event, TraceContext, WorkerDomain, WorkerKind, WorkerSwitch};
+use missiond_core::{
+    ControlNode, Event, Seq, TraceContext, WorkerDomain, WorkerKind, WorkerSwitch,
+};
 use missiond_store::DbUrl;
 use missiond_store::worker_units::{UnitFilter, UnitOutcome};
 
@@ -360,9 +362,9 @@ async fn a_burst_is_one_run_after_it_and_a_stream_is_served_before_it_ends() {
     let tester =
         Tester::new(|_| Way::Well).debounced(Duration::from_secs(2), Duration::from_millis(300));
     let daemon = Daemon::start(&url, "here", LEASE, |_| vec![Arc::new(tester)]).await;
-    let mut told: u32 = 0;
+    let (mut told, mut last): (u32, Seq) = (0, Seq(0));
     until("the stream was served twice while it went on", async || {
-        daemon.tell(["stream".to_owned()]).await;
+        last = daemon.tell(["stream".to_owned()]).await;
         told += 1;
         effects(&daemon.db)
             .await
@@ -372,6 +374,8 @@ async fn a_burst_is_one_run_after_it_and_a_stream_is_served_before_it_ends() {
             >= 2
     })
     .await;
+    // Before that nothing may be open though the last word is yet to be queued.
+    daemon.queued("tester", last).await;
     until("what was left is served", async || {
         daemon
             .cognition

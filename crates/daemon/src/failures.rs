@@ -77,6 +77,7 @@ mod tests {
             Pace {
                 quiet: std::time::Duration::ZERO,
                 count: 1,
+                longest: std::time::Duration::ZERO,
             }
         }
 

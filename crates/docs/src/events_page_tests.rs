@@ -18,7 +18,10 @@ const READERS: [(&str, &str); 11] = [
     ("permissions", "crates/attention/src/permissions/watch.rs"),
     ("notifications", "crates/attention/src/notifications/mod.rs"),
     ("autopilot", "crates/autopilot/src/watch.rs"),
-    ("extraction", "crates/autopilot/src/memory.rs"),
+    (
+        "extraction",
+        "crates/cognition/src/workers/harvester/mod.rs",
+    ),
     ("incidents", "crates/timeline/src/incidents.rs"),
     ("MCP clients", "crates/server/src/commander/changes.rs"),
     ("`mission run`", "crates/cli/src/commands/run.rs"),

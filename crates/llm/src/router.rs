@@ -238,11 +238,8 @@ mod tests {
                 .map(|model| ModelName { provider: "ollama".to_owned(), model: model.clone() })
                 .collect();
             let outcome = route(&config, &found, &need);
-            prop_assert_eq!(
-                outcome.as_ref().ok(),
-                route(&config, &found, &need).as_ref().ok(),
-                "it was decided twice"
-            );
+            let again = route(&config, &found, &need);
+            prop_assert_eq!(outcome.as_ref().ok(), again.as_ref().ok(), "it was decided twice");
             let any = Tier::ALL.into_iter().any(|tier| !tier.models(&config).is_empty());
             let Ok(route) = outcome else {
                 prop_assert!(need.judges || (!any && found.is_empty()), "somebody was there");
@@ -273,7 +270,7 @@ mod tests {
             let all = ["fast", "default", "premium"].map(|name| vec![format!("a/{name}")]);
             let [fast, default, premium] = all;
             let config = LlmConfig { fast, default, premium, ..LlmConfig::default() };
-            let longer = Need { bytes: need.bytes + more, ..need.clone() };
+            let longer = Need { bytes: need.bytes + more, ..need };
             let tier = |need: &Need| route(&config, &[], need).map(|route| route.tier).ok();
             prop_assert!(tier(&longer) >= tier(&need));
         }

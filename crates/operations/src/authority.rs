@@ -138,7 +138,7 @@ impl Refusals {
                 reason: sentence.to_owned(),
                 attempts,
             };
-            let run = run_behind(daemon, &principal);
+            let run = run_behind(&daemon.executions, &principal);
             let trace = run.map_or_else(TraceContext::root, |run| run.child());
             daemon.timeline.record_soon(refused, trace);
         }

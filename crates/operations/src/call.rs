@@ -87,7 +87,7 @@ impl Call {
 
     /// What caused what this call begins; none where that is a person.
     pub(crate) fn cause(&self) -> Option<TraceContext> {
-        run_behind(&self.daemon, &self.principal)
+        run_behind(&self.daemon.executions, &self.principal)
     }
 
     /// Who asks, as the journals of runs name them: a program by the name of its token.
@@ -284,7 +284,7 @@ impl Operations {
         let allowances = &self.allowances;
         let caller = self.allowed_to(principal);
         allowances.take(&config.ipc, caller, spec, bytes, started)?;
-        let behind = run_behind(&self.daemon, &principal);
+        let behind = run_behind(&self.daemon.executions, &principal);
         let trace = behind.map_or_else(TraceContext::root, |run| run.child());
         let audit = &self.daemon.audit;
         let text = params.as_deref().map_or("{}", RawValue::get);

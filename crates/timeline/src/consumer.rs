@@ -232,24 +232,21 @@ impl Runner {
     /// again and again until it works or the daemon stops.
     async fn hand_over(&mut self, stop: &mut watch::Receiver<bool>) {
         let to = self.follower.position();
-        let events: Arc<[_]> = std::mem::take(&mut self.gathered).into();
+        // They stay gathered until they are applied: whoever stops or fails meanwhile still
+        // knows that the cursor may not pass them.
+        let events: Arc<[_]> = self.gathered.as_slice().into();
         loop {
             match self.transact(Arc::clone(&events), to).await {
                 Ok(cursor) => {
                     self.cursor = cursor;
+                    // Another daemon may have been ahead of us; what lies beyond is still
+                    // ours to apply.
+                    self.gathered.retain(|event| event.seq > Some(cursor));
                     self.backoff.reset();
                     self.set_progress();
                     if !events.is_empty() {
                         self.consumer.committed();
                     }
-                    // Another daemon was ahead of us up to there; what lies
-                    // beyond is still ours to apply.
-                    self.gathered.extend(
-                        events
-                            .iter()
-                            .filter(|event| event.seq > Some(cursor))
-                            .map(Arc::clone),
-                    );
                     return;
                 }
                 Err(error) => {

@@ -15,7 +15,7 @@ use missiond_audit::{AuditLog, Entry};
 use missiond_config::policy_files::PolicyFiles;
 use missiond_core::{AuditKind, Event, TraceContext};
 use missiond_egress::{
-    Caller, Egress, Judge, Limits, Report, Ruling, SystemResolver, Target, Undecided,
+    Caller, CallerKind, Egress, Judge, Limits, Report, Ruling, SystemResolver, Target, Undecided,
 };
 use missiond_executions::Executions;
 use missiond_guard::policy::{NetworkDecision, Outbound, Policies};

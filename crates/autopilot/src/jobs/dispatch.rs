@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use missiond_core::{ExecutionId, SlotId};
+use missiond_core::{ExecutionId, SlotId, TraceContext};
 use missiond_store::StoreError;
-use missiond_store::board::{self, Claimant};
+use missiond_store::board::{self, Act, Claimant};
 
-use super::work::{Report, act};
+use super::work::Report;
 use crate::limits_in_force;
 use crate::shared::Shared;
 
@@ -37,7 +37,12 @@ async fn claim(shared: &Shared, holder: &str) -> Result<bool, StoreError> {
         return Ok(false);
     }
     let config = shared.config();
-    let act = act(shared);
+    // What it tells of a task is caused by the task, whoever claims it.
+    let act = Act {
+        now,
+        daemon: shared.id,
+        trace: TraceContext::root(),
+    };
     let claimant = Claimant {
         holder: holder.to_owned(),
         ttl: config.autopilot.lease(),

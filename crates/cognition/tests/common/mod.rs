@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use missiond_cognition::{BackgroundWorker, Cognition, Parts};
 use missiond_config::TimelineConfig;
-use missiond_core::{DaemonId, Event, SystemClock, TraceContext};
+use missiond_core::{DaemonId, Event, Seq, SystemClock, TraceContext};
 use missiond_runtime::{Component, Shutdown, Supervisor};
-use missiond_store::{DbUrl, MissionDb, StoreError, Tx};
+use missiond_store::{DbUrl, MissionDb, StoreError, Tx, watermarks};
 use missiond_timeline::metrics::Metrics;
 use missiond_timeline::{Consumers, Timeline};
 
@@ -35,12 +35,13 @@ impl Daemon {
         let (supervisor, _) = Supervisor::new(Shutdown::default());
         let daemon = DaemonId::generate();
         let clock = Arc::new(SystemClock);
+        let config = TimelineConfig::default();
         let timeline = Timeline::start(
             db.clone(),
             daemon,
             Arc::clone(&clock) as _,
             Arc::new(Metrics::default()),
-            &TimelineConfig::default(),
+            &config,
             &supervisor,
         );
         let timeline = timeline.await.unwrap();
@@ -72,16 +73,31 @@ impl Daemon {
         self.db.close().await.unwrap();
     }
 
-    /// Says so many things that workers of the tests want to hear.
-    pub(crate) async fn tell(&self, texts: impl IntoIterator<Item = String>) {
+    /// Says so many things that workers of the tests want to hear; where the last of them
+    /// is stored.
+    pub(crate) async fn tell(&self, texts: impl IntoIterator<Item = String>) -> Seq {
         let told = texts.into_iter().map(|text| {
             let author = "test".to_owned();
             let event = Event::NoteAdded { text, author };
             self.timeline.record(event, TraceContext::root())
         });
-        for recorded in futures::future::join_all(told).await {
-            recorded.unwrap();
-        }
+        let recorded = futures::future::join_all(told).await.into_iter();
+        recorded
+            .filter_map(|event| event.unwrap().seq)
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// Waits until what is stored up to there is queued, which is a moment after it was told.
+    pub(crate) async fn queued(&self, cursor: &'static str, told: Seq) {
+        until("what was told is queued", async || {
+            let at = self
+                .db
+                .read(move |tx| Box::pin(watermarks::get(tx, cursor)))
+                .await;
+            at.unwrap() >= Some(told)
+        })
+        .await;
     }
 }
 

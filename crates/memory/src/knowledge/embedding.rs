@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use missiond_config::{EmbeddingProvider, KnowledgeConfig};
-use missiond_core::EntryId;
+use missiond_core::{EntryId, Event, TraceContext};
 use missiond_embedding::install::{self, choose, folder_of};
 use missiond_embedding::remote::{Interface, RemoteModel, RemoteSettings, is_on_this_machine};
 use missiond_embedding::{EmbeddedModel, ModelSpec};
@@ -318,7 +318,9 @@ impl Knowledge {
             })
             .await
             .map_err(|error| error.to_string())?;
-        match self.embed_some(&model, &name).await.map_err(told)? {
+        // What is missing was found, whatever it is missing of.
+        let trace = TraceContext::root();
+        match self.embed_some(&model, &name, trace).await.map_err(told)? {
             0 => {
                 self.complete(&name).await.map_err(told)?;
                 Ok(EmbeddedEntries::All)
@@ -332,6 +334,7 @@ impl Knowledge {
         &self,
         model: &Arc<dyn Embedder>,
         name: &str,
+        trace: TraceContext,
     ) -> Result<usize, KnowledgeError> {
         let wanted = name.to_owned();
         let rows = self
@@ -380,10 +383,19 @@ impl Knowledge {
                             kept.push((id, vector));
                         }
                     }
-                    Ok(kept)
+                    let (total, done) = vectors::progress(tx, &stored).await?;
+                    Ok((kept, done, total))
                 })
             })
             .await?;
+        let (kept, done, total) = kept;
+        self.inner.timeline.publish(
+            Event::EmbeddingProgress {
+                done: done.unsigned_abs(),
+                total: total.unsigned_abs(),
+            },
+            trace.child(),
+        );
         let mut index = self.inner.write_index();
         if index.model() == Some(name) {
             for (id, vector) in kept {

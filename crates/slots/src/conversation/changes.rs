@@ -131,17 +131,21 @@ impl Changes {
         }
     }
 
+    /// The request that was not answered in time: nobody waits for it any more.
+    pub(super) fn give_up(&mut self, now: Duration, patience: Duration) -> Option<RequestId> {
+        let asked = self.asked.take_if(|asked| now >= asked.until)?;
+        let seconds = patience.as_secs();
+        let choice = asked.choice;
+        self.fail(|taken| ChangeError::Unanswered {
+            choice,
+            seconds,
+            taken,
+        });
+        Some(asked.request)
+    }
+
     /// What is to be asked for next; none while an answer is waited for.
-    pub(super) fn next(&mut self, now: Duration, patience: Duration) -> Option<SettingChoice> {
-        if let Some(asked) = self.asked.take_if(|asked| now >= asked.until) {
-            let seconds = patience.as_secs();
-            let choice = asked.choice;
-            self.fail(|taken| ChangeError::Unanswered {
-                choice,
-                seconds,
-                taken,
-            });
-        }
+    pub(super) fn next(&mut self) -> Option<SettingChoice> {
         if self.asked.is_some() {
             return None;
         }

@@ -388,6 +388,10 @@ impl Conversation {
         self.jobs = before.jobs.not_taken_beyond(self.written);
         let read_back = std::mem::take(&mut self.changes);
         self.changes = before.changes.carried_over(self.written, read_back);
+        let waiting = self.client.state().waiting;
+        let waiting = waiting.iter().map(|waiting| waiting.request);
+        self.given_up
+            .extend(waiting.filter(|request| before.given_up.contains(request)));
     }
 
     fn apply(&mut self, output: Output, now: Moment, effects: &mut Effects) {
@@ -468,13 +472,16 @@ impl Conversation {
     /// A change waits for an open session with what its launch wanted, and for no turn.
     fn advance_changes(&mut self, now: Moment, effects: &mut Effects) {
         let patience = self.patience.min(CHANGES_WITHIN);
+        // No request of the launch, though it may have come before the first prompt.
+        self.given_up
+            .extend(self.changes.give_up(now.clock, patience));
         loop {
             let state = self.client.state();
             let is_open = state.session.is_some() && self.choices.is_empty();
             if !is_open || state.waiting.iter().any(|it| self.is_of_launch(it)) {
                 return;
             }
-            let Some(choice) = self.changes.next(now.clock, patience) else {
+            let Some(choice) = self.changes.next() else {
                 return;
             };
             let asked = self.client.ask(&ControlRequest::Set(choice), now.wall);

@@ -117,12 +117,13 @@ async fn measure(url: &DbUrl, units: u32, report: &mut Report) -> Result<(), Fai
     let db = MissionDb::open(url).await?;
     let supervisor = Supervisor::standalone();
     let (daemon, clock) = (DaemonId::generate(), Arc::new(SystemClock));
+    let config = TimelineConfig::default();
     let timeline = Timeline::start(
         db.clone(),
         daemon,
         Arc::clone(&clock) as _,
         Arc::new(Metrics::default()),
-        &TimelineConfig::default(),
+        &config,
         &supervisor,
     );
     let timeline = timeline.await?;

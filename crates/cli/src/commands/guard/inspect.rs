@@ -1,7 +1,6 @@
 //! `mission guard inspect`: what of a file tries to command the model that reads it. What
 //! that is, is decided in `missiond-guard`; here it is told, a line for each finding.
 
-use std::io::Read as _;
 use std::process::ExitCode;
 
 use missiond_guard::injection::{Inspection, LONGEST, MARK_AT, Verdict, inspect};

@@ -161,15 +161,19 @@ fn a_change_that_is_never_answered_is_over_in_time() {
     assert!(!stage.conversation.rests());
     let due = stage.conversation.deadline().unwrap();
     assert!(due <= at(stage.now).clock + CHANGES_WITHIN, "{due:?}");
-    stage.passes(CHANGES_WITHIN.as_secs());
+    // The text has less time than the change.
+    let wait = due - at(stage.now).clock;
+    assert!(wait < CHANGES_WITHIN, "{wait:?}");
+    stage.passes(wait.as_secs());
+    assert!(said.try_recv().unwrap().is_err());
+    assert!(!stage.conversation.rests(), "the change still waits");
+    stage.passes((CHANGES_WITHIN - wait).as_secs());
     let refused = outcome.try_recv().unwrap().unwrap_err();
     assert!(
         matches!(&refused, ChangeError::Unanswered { choice, .. } if *choice == chosen("mode", "plan")),
         "{refused}"
     );
     assert_eq!(stage.sent("\"high\""), 0, "the rest is not asked for");
-    // The text had less time than that.
-    assert!(said.try_recv().unwrap().is_err());
     assert!(stage.conversation.rests(), "it can be handed over");
     let (job, mut said) = message("go on");
     stage.give(job);
