@@ -205,7 +205,7 @@ fn open_websockets(http: &Http, login: &Login) {
 
 fn use_token(http: &Http, token: &str, looks: &str) {
     let tidied = http.call(token, "kb_gc", &json!({}));
-    let sends = json!({ "slot": "sibling", "text": "x" });
+    let sends = json!({ "slot": "sibling", "text": "x", "submit": false, "force": true });
     let sent = http.call(token, "slot_send", &sends);
     let expected = if is_person() { 200 } else { 403 };
     assert_eq!(sent.status, expected, "{sent:?}");
@@ -222,7 +222,7 @@ fn use_token(http: &Http, token: &str, looks: &str) {
 }
 
 fn use_token_over_mcp(http: &Http, token: &str) {
-    let sends = json!({ "slot": "sibling", "text": "x" });
+    let sends = json!({ "slot": "sibling", "text": "x", "submit": false, "force": true });
     let arguments = json!({ "operation": "slot_send", "params": sends });
     let params = json!({ "name": "operation_call", "arguments": arguments });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });

@@ -122,6 +122,10 @@ impl Context {
             &named,
             "an address of a model in the environment",
         ));
+        let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+        let settings = home_needs(engine, cwd, &variable).readable;
+        let named = ports_in_settings(&settings);
+        let ports = ports.chain(MachinePort::each(&named, "the settings of its engine"));
         self.egress.lead_out(&caller, ports, place)
     }
 }
@@ -140,6 +144,40 @@ fn model_ports(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<u16
         .into_iter()
         .filter(|port| *port != PROXY_PORT)
         .collect()
+}
+
+/// The longest file of settings that is read for addresses.
+const LARGEST_SETTINGS: u64 = 1 << 20;
+
+/// Ports of this machine's loopback that a person named in the settings of an engine: its
+/// model, or servers of tools. An agent behind a wall cannot change them.
+fn ports_in_settings(files: &[PathBuf]) -> Vec<u16> {
+    let mut ports = BTreeSet::new();
+    for file in files {
+        let is_read = std::fs::metadata(file)
+            .is_ok_and(|found| found.is_file() && found.len() <= LARGEST_SETTINGS);
+        if let Some(text) = is_read
+            .then(|| std::fs::read_to_string(file).ok())
+            .flatten()
+        {
+            ports.extend(addresses_in(&text).filter_map(loopback_port));
+        }
+    }
+    ports
+        .into_iter()
+        .filter(|port| *port != PROXY_PORT)
+        .collect()
+}
+
+/// What stands in a text as an address of the web.
+fn addresses_in(text: &str) -> impl Iterator<Item = &str> {
+    let begins = ["http://", "https://"].into_iter();
+    let found = begins.flat_map(|scheme| text.match_indices(scheme));
+    found.map(|(place, _)| {
+        let rest = &text[place..];
+        let end = rest.find(|c: char| c.is_whitespace() || "\"'`<>,;)}".contains(c));
+        &rest[..end.unwrap_or(rest.len())]
+    })
 }
 
 /// The port of an address, with or without a scheme, if its host is this machine.
@@ -240,5 +278,16 @@ mod tests {
         ];
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
         assert_eq!(model_ports(variables.into_iter()), [4100, 11434]);
+    }
+
+    #[test]
+    fn what_a_person_named_in_settings_is_reached() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("settings.json");
+        let text = r#"{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:4010"}, "docs":
+            "see https://example.com:9/x or http://localhost:8931/mcp, and ws://localhost:7"}"#;
+        std::fs::write(&file, text).unwrap();
+        let files = [file, folder.path().join("none"), folder.path().to_owned()];
+        assert_eq!(ports_in_settings(&files), [4010, 8931]);
     }
 }
