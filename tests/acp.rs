@@ -305,7 +305,7 @@ fn an_editor_leads_a_whole_session_and_takes_it_up_again() {
     assert_eq!(by, "person (pencil)");
 
     let why = editor.refused("session/set_mode", &of(json!({ "modeId": "plan" })));
-    assert!(why.contains("driven by its terminal"), "{why}");
+    assert!(why.contains("before the first prompt"), "{why}");
     let prompt = editor.prompt(&session, "hello");
     assert_eq!(editor.stop(prompt), "end_turn");
     assert_eq!(editor.said(), by_agent(&["You said hello."]));

@@ -113,19 +113,6 @@ fn the_bench_of_uptime_kills_the_daemon_and_finds_it_again() {
 }
 
 #[test]
-fn the_bench_of_workers_says_how_soon_how_many_and_what_waiting_costs() {
-    let home = TestHome::new();
-    let size = ["--units", "40", "--idle-seconds", "1"];
-    let report = home.json(&[&["bench", "workers"][..], &size].concat());
-    assert_eq!(report["bench"], "workers");
-    let metric = |name: &str| report["metrics"][name].as_f64().unwrap();
-    for name in ["events_to_effect_p50_ms", "units_per_s"] {
-        assert!(metric(name) > 0.0, "{name}: {report}");
-    }
-    assert!(metric("idle_cpu_pct").is_finite(), "{report}");
-}
-
-#[test]
 fn the_bench_of_signs_of_life_says_what_asking_often_costs() {
     let home = TestHome::new();
     let report = home.json(&["bench", "health", "--servers", "3", "--seconds", "4"]);

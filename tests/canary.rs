@@ -1,9 +1,6 @@
 //! Secrets go in by many ways, and afterwards no file of the home holds one of them: not as
-//! it is, not as base64, not as hexadecimal digits, not as an address has it. What an agent CLI
-//! writes of its own conversation is its own, and so is the file in which the rehearsal agent does.
-
-mod every_way;
-mod limits;
+//! it is, not as base64, not as hexadecimal digits. What an agent CLI writes of its own
+//! conversation is its own, and so is the file in which the rehearsal agent does.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +30,7 @@ struct Canary {
 
 fn canaries(seed: u64, count: usize) -> Vec<Canary> {
     let detector = Detector::current();
-    let lines: Vec<Canary> = corpus::samples(seed, 400)
+    let lines: Vec<Canary> = corpus::samples(seed, 240)
         .into_iter()
         .filter_map(|sample| {
             let text = sample.text.trim_end().to_owned();
@@ -75,29 +72,6 @@ fn base64(secret: &str) -> [String; 3] {
         let encoded = base64::engine::general_purpose::STANDARD_NO_PAD.encode(padded);
         encoded[4..encoded.len() - 2].to_owned()
     })
-}
-
-/// As it stands, and as others write it.
-fn forms(secret: &str) -> Vec<String> {
-    let each = |write: fn(u8) -> String| secret.bytes().map(write).collect::<String>();
-    let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let in_an_address: String = secret
-        .bytes()
-        .map(|byte| match byte {
-            byte if unreserved(byte) => char::from(byte).to_string(),
-            byte => format!("%{byte:02X}"),
-        })
-        .collect();
-    let mut forms = vec![
-        secret.to_owned(),
-        each(|byte| format!("{byte:02x}")),
-        each(|byte| format!("{byte:02X}")),
-        each(|byte| format!("%{byte:02x}")),
-        each(|byte| format!("%{byte:02X}")),
-        in_an_address,
-    ];
-    forms.extend(base64(secret));
-    forms
 }
 
 #[test]
@@ -201,7 +175,16 @@ fn assert_none_is_held(folder: &Path, canaries: &[Canary]) {
         // What is looked for is ASCII, and so is what it is looked for in where it counts.
         let held_here = String::from_utf8_lossy(&bytes);
         for canary in canaries {
-            let forms = forms(&canary.secret);
+            let hex: String = canary
+                .secret
+                .bytes()
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            let forms = [
+                vec![canary.secret.clone(), hex],
+                base64(&canary.secret).to_vec(),
+            ]
+            .concat();
             if let Some(form) = forms.iter().find(|form| held_here.contains(form.as_str())) {
                 held.push(format!("{}: {form} of {}", path.display(), canary.text));
             }
@@ -666,6 +649,68 @@ fn no_secret_of_an_import_a_tool_or_indexed_code_is_in_any_file_or_export() {
         assert!(exported.status.success(), "{export:?}: {exported:?}");
         assert_silent(&export.join(" "), &exported.stdout, &canaries);
     }
+    home.json(&["daemon", "stop", "--force"]);
+    assert_none_is_held(home.path(), &canaries);
+}
+
+/// What a vendor says of its limit, which its task is parked with, and a line of `.pgpass`
+/// among other words.
+#[test]
+fn no_secret_of_a_limit_or_a_password_file_is_in_any_file() {
+    let detector = Detector::current();
+    let short = corpus::samples(2_032, 400)
+        .into_iter()
+        .filter_map(|sample| {
+            let secret = sample.text[sample.secret?].to_owned();
+            let text = sample.text.trim_end().to_owned();
+            let fits = text.len() <= 50
+                && text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_graphic() && !b"\"'{}\\#".contains(&byte));
+            let said = format!("Claude usage limit reached for {text}, resets in 2 s");
+            let found = detector.scan(said.as_bytes());
+            (fits && secret.len() >= 10 && found.len() == 1).then_some(Canary { text, secret })
+        });
+    let mut canaries: Vec<Canary> = short.take(2).collect();
+    assert_eq!(canaries.len(), 2);
+    let field = Field::with_config("[autopilot]\nsettle_ms = 200\n");
+    let sessions = field.home.home().data_dir().join("rehearsals");
+    for (number, canary) in canaries.iter().enumerate() {
+        let said = format!(
+            "Claude usage limit reached for {}, resets in 2 s",
+            canary.text
+        );
+        let message = json!({
+            "id": "m1", "role": "assistant", "content": [{"type": "text", "text": said}],
+        });
+        let notice = field.file(&format!("notice-{number}"));
+        let line = json!({"type": "assistant", "message": message});
+        std::fs::write(&notice, format!("{line}\n")).unwrap();
+        let command = format!(
+            "cat '{}' >> '{}'/{{{{session}}}}.jsonl",
+            notice.display(),
+            sessions.display()
+        );
+        let turns = format!(
+            "  - steps:\n      - run: {{argv: [sh, -c, {}]}}\n  - when: {{contains: go on}}\n    \
+             steps:\n      - write: {{file: {number}.txt, text: \"x\\n\"}}\n      \
+             - signal: {{type: completed_claim, payload: {{summary: Done.}}}}\n",
+            json!(command)
+        );
+        let task = field.task(&format!("limited {number}"), &turns, json!({}));
+        field.wait_status(&task, "done");
+    }
+    assert_eq!(field.events("usage_limit_reached").len(), canaries.len());
+    let line = Canary {
+        text: "db.example.net:5432:app:me:k3Xq9Lw2Rt7".to_owned(),
+        secret: "k3Xq9Lw2Rt7".to_owned(),
+    };
+    let home = &field.home;
+    let sentence = format!("Put {} into the file.", line.text);
+    home.json(&["kb", "remember", &sentence]);
+    home.json(&["timeline", "note", &sentence]);
+    home.json(&["task", "add", "a task", "--description", &sentence]);
+    canaries.push(line);
     home.json(&["daemon", "stop", "--force"]);
     assert_none_is_held(home.path(), &canaries);
 }

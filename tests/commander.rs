@@ -321,7 +321,7 @@ fn calls_run_beside_each_other_and_are_cancelled() {
     let home = TestHome::new();
     let mut agent = Agent::start(&home, &[]);
     let wait = json!({ "operation": "timeline_wait",
-                       "params": { "timeout_ms": 50_000, "kinds": ["lease_expired"] } });
+                       "params": { "timeout_ms": 50_000, "kinds": ["task_created"] } });
     let call = json!({ "name": "operation_call", "arguments": wait });
     let waiting = agent.request("tools/call", call);
     let quick: Vec<_> = (0..20)

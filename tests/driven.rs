@@ -76,7 +76,7 @@ impl Driven {
         for choice in mode.into_iter().chain(model) {
             self.ask(&choice);
             self.until("a setting", |event| {
-                matches!(event, ControlEvent::SettingChosen { .. }).then_some(())
+                matches!(event, ControlEvent::RequestDone { .. }).then_some(())
             });
         }
         session

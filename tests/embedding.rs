@@ -350,36 +350,3 @@ fn both_databases_give_the_same_answers() {
         }
     }
 }
-
-/// A network that somebody else has put in the place of the installed one would decide what
-/// is near to what an agent is told.
-#[test]
-fn a_model_whose_files_were_exchanged_is_not_loaded() {
-    let home = TestHome::new();
-    let spec = &missiond_embedding::MODELS[0];
-    let folder = missiond_embedding::install::folder_of(&home.home().models_dir(), spec);
-    std::fs::create_dir_all(&folder).unwrap();
-    for file in spec.files {
-        let exchanged = std::fs::File::create(folder.join(file.name)).unwrap();
-        exchanged.set_len(file.bytes).unwrap();
-    }
-    home.start();
-    home.json(&["kb", "remember", "the car is red"]);
-    let embedding = || home.json(&["kb", "stats"])["embedding"].clone();
-    wait_for("the model to be refused", || {
-        embedding()["notice"]
-            .as_str()
-            .is_some_and(|notice| notice.contains("is not the file that was installed"))
-    });
-    let embedding = embedding();
-    let problem = embedding["notice"].as_str().unwrap();
-    assert!(
-        problem.contains("SHA-256") && problem.contains("`mission model install gte-small`"),
-        "{embedding}"
-    );
-    assert_eq!(serving(&home), "", "{embedding}");
-    // What was remembered is still found by its words.
-    let found = home.json(&["kb", "search", "car"]);
-    assert_eq!(found["vectors_used"], false, "{found}");
-    assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{found}");
-}

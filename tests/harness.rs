@@ -13,9 +13,6 @@ use serde_json::{Value, json};
 /// Waiting longer than this for anything means that it does not come.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where `cargo xtask test` wants to know which kinds of event were told.
-const SEEN_KINDS: &str = "MISSION_TEST_SEEN_KINDS";
-
 /// Whether the long versions of the tests are asked for, as by
 /// `cargo xtask test --long`.
 pub(crate) fn long() -> bool {
@@ -178,7 +175,7 @@ impl TestHome {
     /// A connection with request 1 under way: a wait for what does not come.
     pub(crate) fn waiting(&self, milliseconds: u64) -> RawConnection {
         let mut connection = self.greeted();
-        let params = json!({"timeout_ms": milliseconds, "kinds": ["lease_expired"]});
+        let params = json!({"timeout_ms": milliseconds, "kinds": ["task_created"]});
         connection.request(1, "timeline_wait", &params);
         // Answered after the wait was read, because a connection reads in order.
         let answer = connection.ask(2, "health", &json!({}));
@@ -224,25 +221,7 @@ impl Drop for TestHome {
         // Nothing here may panic: a test that failed is unwinding.
         let _ = self.command(&["daemon", "stop", "--force"]).output();
         self.end_slots();
-        if let Some(folder) = std::env::var_os(SEEN_KINDS) {
-            let _ = note_kinds(&self.home().database(), Path::new(&folder));
-        }
     }
-}
-
-/// Names each kind of event that this database has by a file in the folder, where all
-/// homes of a run of the tests name theirs.
-fn note_kinds(database: &Path, folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
-    if !database.exists() {
-        return Ok(());
-    }
-    let db = rusqlite::Connection::open(database)?;
-    let mut kinds = db.prepare("SELECT DISTINCT kind FROM system_timeline")?;
-    let kinds = kinds.query_map([], |row| row.get::<_, String>(0))?;
-    for kind in kinds {
-        std::fs::write(folder.join(kind?), "")?;
-    }
-    Ok(())
 }
 
 /// Lines to and from the socket, whatever they are.

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod acp;
-mod agent_settings;
 mod anomalies;
 mod attach;
 #[cfg(target_os = "linux")]
@@ -20,8 +19,6 @@ mod bad_input;
 mod bench;
 mod board;
 mod canary;
-mod causes;
-mod cautions;
 mod code;
 mod command_line;
 mod commander;
@@ -46,7 +43,6 @@ mod export;
 mod failing_disk;
 #[cfg(target_os = "linux")]
 mod fault_fs;
-mod file_changes;
 mod first_use;
 mod fleet;
 #[cfg(target_os = "linux")]
@@ -63,8 +59,6 @@ mod input;
 mod journals;
 mod knowledge;
 mod lifecycle;
-#[cfg(target_os = "linux")]
-mod long_lines;
 mod manifests;
 mod markers;
 mod mcp_servers;
@@ -102,5 +96,4 @@ mod toolhub_hostile;
 mod trust;
 mod upgrade;
 mod watched;
-mod workers;
 mod worktrees;

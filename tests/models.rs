@@ -103,55 +103,6 @@ fn models_are_listed_tested_talked_to_and_accounted_for() {
 }
 
 #[test]
-fn an_answer_has_the_form_that_was_asked_for_or_there_is_none() {
-    let room = room("");
-    let schema = room.home.path().join("verdict.json");
-    let written = json!({
-        "type": "object", "additionalProperties": false, "required": ["sure"],
-        "properties": {"sure": {"type": "integer", "maximum": 10}},
-    });
-    std::fs::write(&schema, written.to_string()).unwrap();
-    let file = schema.to_str().unwrap();
-    room.model.reply(Reply::new().text("{\"sure\": 11}"));
-    room.model.reply(Reply::new().text("{\"sure\": 9}"));
-    let said = room
-        .home
-        .json(&["llm", "chat", "--schema", file, "are you sure?"]);
-    assert_eq!(said["value"], json!({"sure": 9}), "{said}");
-    assert_eq!(
-        said["mended"],
-        json!(["/sure must be at most 10, and is 11"])
-    );
-    let asked = room.model.turns();
-    let told = asked[1].body["messages"].to_string();
-    assert!(told.contains("must be at most 10"), "{told}");
-    let sent = &asked[0].body["response_format"]["json_schema"];
-    assert_eq!((&sent["schema"], &sent["strict"]), (&written, &json!(true)));
-
-    room.model.always(Some(Reply::new().text("perhaps")));
-    let (_, told) = room
-        .home
-        .failure(&["llm", "chat", "--schema", file, "are you sure?"]);
-    assert!(told.contains("does not fit the schema"), "{told}");
-    let before = room.model.turns().len();
-    for (bad, words) in [
-        (
-            "{\"type\": \"object\", \"not\": {}}",
-            "`not` in the beginning of the schema",
-        ),
-        ("{\"type\": \"array\"}", "must be of an object"),
-        ("[1]", "is no JSON Schema"),
-    ] {
-        std::fs::write(&schema, bad).unwrap();
-        let (_, told) = room
-            .home
-            .failure(&["llm", "chat", "--schema", file, "are you sure?"]);
-        assert!(told.contains(words), "{told}");
-    }
-    assert_eq!(room.model.turns().len(), before, "nothing was sent");
-}
-
-#[test]
 fn each_request_is_on_the_audit_by_the_digest_of_its_bytes() {
     use sha2::{Digest as _, Sha256};
     let room = room("");

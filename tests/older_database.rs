@@ -1,7 +1,6 @@
-//! Prepares a database for the tests of upgrades: `older_database FILE [older|newer] [broken]`.
+//! Prepares a database for the tests of upgrades: `older_database FILE [older] [broken]`.
 //! `older` gives it the schema of one migration before, with all it holds; a `broken` one
 //! refuses that migration, or, where it is of a release with more of them to come, the second.
-//! `newer` makes it one that a later version has migrated.
 
 use std::path::{Path, PathBuf};
 
@@ -23,11 +22,6 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let wanted = |word: &str| arguments.iter().any(|argument| argument == word);
     if wanted("older") {
         make_older(&database)?;
-    }
-    if wanted("newer") {
-        let connection = Connection::open(&database)?;
-        let columns = "INSERT INTO schema_migrations (version, name, checksum, applied_at)";
-        connection.execute(&format!("{columns} VALUES (9999, 'x', 'x', 1)"), [])?;
     }
     if wanted("broken") {
         let connection = Connection::open(&database)?;

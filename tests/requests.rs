@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::{TestHome, error_code};
 
 fn wait_for_nothing(milliseconds: u64) -> Value {
-    json!({"timeout_ms": milliseconds, "kinds": ["lease_expired"]})
+    json!({"timeout_ms": milliseconds, "kinds": ["task_created"]})
 }
 
 #[test]

@@ -176,15 +176,10 @@ impl Agents {
 
     /// The most memory a process ever had, in megabytes.
     pub(crate) fn peak(pid: u32) -> u64 {
-        Self::peak_of(pid).unwrap()
-    }
-
-    /// The same of a process that may be gone.
-    pub(crate) fn peak_of(pid: u32) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-        let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
-        let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-        Some(kilobytes / 1024)
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmHWM"));
+        let kilobytes = line.and_then(|line| line.split_whitespace().nth(1));
+        kilobytes.unwrap().parse::<u64>().unwrap() / 1024
     }
 
     pub(crate) fn host(&self) -> u32 {

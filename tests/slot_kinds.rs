@@ -98,7 +98,7 @@ fn the_persons_own_session_is_seen_by_its_connection_too() {
         foreground().unwrap()["reading"]["state"] == "unknown"
     });
     assert_eq!(foreground().unwrap()["reading"]["authority"], "mcp");
-    let wait = json!({"timeout_ms": 50_000, "kinds": ["lease_expired"]});
+    let wait = json!({"timeout_ms": 50_000, "kinds": ["task_created"]});
     let call = json!({"operation": "timeline_wait", "params": wait});
     agent.begin_call("operation_call", call);
     wait_for("its call", || {

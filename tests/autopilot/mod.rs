@@ -4,7 +4,6 @@
 
 mod alternatives;
 mod budgets;
-mod causes;
 mod context;
 mod control;
 mod crash;
@@ -32,8 +31,6 @@ use crate::harness::{TestHome, text, wait_for};
 
 /// Quick enough for tests; everything else as it comes.
 const QUICK: &str = "[autopilot]\nsettle_ms = 200\n";
-/// The same with agents, and what sets up their places, where no wall is.
-const OPEN: &str = "[autopilot]\nsettle_ms = 200\n[sandbox]\nagents = \"open\"\n";
 
 /// A home with a daemon whose autopilot runs, and a repository to work in.
 pub(crate) struct Field {

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Field, OPEN, outcome, writes};
+use super::{Field, outcome, writes};
 use crate::harness::wait_for;
 
-/// Sleeps for long and says in a file of the field which process it is: by the number it has
-/// where no wall is.
+/// Sleeps for long and says in a file of the field which process it is.
 fn sleeper(field: &Field, name: &str) -> (Value, impl Fn() -> bool) {
     let file = field.file(name);
     let script = format!("echo $$ > '{}'; exec sleep 600", file.display());
@@ -24,7 +23,7 @@ fn sleeper(field: &Field, name: &str) -> (Value, impl Fn() -> bool) {
 
 #[test]
 fn a_setup_that_hangs_is_ended_and_for_a_person() {
-    let field = Field::with_config(OPEN);
+    let field = Field::new();
     let (setup, lives) = sleeper(&field, "setup.pid");
     let task = field.task(
         "setup hangs",
@@ -46,7 +45,7 @@ fn a_setup_that_hangs_is_ended_and_for_a_person() {
 
 #[test]
 fn a_teardown_that_hangs_is_ended_and_told_and_the_task_stays_done() {
-    let field = Field::with_config(OPEN);
+    let field = Field::new();
     let (teardown, lives) = sleeper(&field, "teardown.pid");
     let more = json!({"teardown": teardown});
     let task = field.task("teardown hangs", &writes("a.txt", "x"), more);

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Field, OPEN, QUICK, outcome};
+use super::{Field, QUICK, outcome};
 use crate::harness::TestHome;
 
 /// A turn that runs these lines in a shell and claims to be done.
@@ -59,7 +59,7 @@ fn start(field: &Field) {
 
 #[test]
 fn no_git_of_the_daemon_runs_what_an_agent_wrote_into_the_configuration() {
-    let field = Field::quiet(TestHome::with_config(OPEN));
+    let field = Field::quiet(TestHome::with_config(QUICK));
     start(&field);
     let checks = json!([{ "run": ["test", "-s", "new.txt"] }]);
     let plants = does(&plants(&field));

@@ -18,10 +18,8 @@ fn sees_nothing_of(home: &TestHome) -> String {
 #[test]
 fn a_check_sees_the_work_and_nothing_of_the_daemon() {
     for (profile, ends) in [("guarded", "done"), ("sealed", "done"), ("open", "blocked")] {
-        // No thinner than that of the agents.
         let config = format!(
-            "[autopilot]\nsettle_ms = 200\ncheck_rounds = 1\n[sandbox]\nchecks = \"{profile}\"\n\
-             agents = \"open\"\n"
+            "[autopilot]\nsettle_ms = 200\ncheck_rounds = 1\n[sandbox]\nchecks = \"{profile}\"\n"
         );
         let field = Field::with_config(&config);
         let line = format!(
@@ -38,7 +36,8 @@ fn a_check_sees_the_work_and_nothing_of_the_daemon() {
 
 #[test]
 fn an_agent_behind_a_wall_does_its_task_and_is_known_as_the_agent() {
-    let field = Field::new();
+    let config = "[autopilot]\nsettle_ms = 200\n[sandbox]\nagents = \"guarded\"\n";
+    let field = Field::with_config(config);
     let sees = sees_nothing_of(&field.home);
     let asks = format!(
         "'{}' permission add allow --tool Bash --argument 'id' 2>&1 | tee asked.txt; \

@@ -39,13 +39,6 @@ fn gemini_cli_keeps_the_contract_behind_a_wall_by_its_protocol() {
 }
 
 #[test]
-fn gemini_cli_goes_over_into_its_terminal_and_back() {
-    if let Some((room, cli)) = structured() {
-        cli.goes_over_into_its_terminal_and_back(&room);
-    }
-}
-
-#[test]
 fn gemini_cli_tells_the_same_both_ways() {
     let both = BothWays {
         transcript: [TRANSCRIPT, RESUMED],

@@ -32,7 +32,6 @@ impl Cli {
         assert!(asked.contains("The first is red."), "it has forgotten");
         agent.rests();
 
-        self.waits_to_resume();
         person.types(DETACH);
         person.left_as_it_was(0);
         self.is_driven_by(room, "structured");

@@ -10,8 +10,8 @@
 //! Hooks that tell of a dialog may come seconds after it, or not at all when it
 //! is answered first: they are in a strand of their own too, `dialogs`.
 //!
-//! What only a protocol tells (limits, cost, plan, mode and model, changed files, the work of
-//! sub-agents) is in a strand of its own, `standing`: a terminal has no words for it.
+//! What only a protocol tells (limits, cost, plan, mode and model) is in a strand of its
+//! own, `standing`: a terminal has no words for it.
 
 use std::collections::BTreeMap;
 
@@ -109,13 +109,7 @@ fn observed(data: &Value, rest: &[Value]) -> (&'static str, String) {
         ("hook", Some("dialog")) => "dialogs",
         // What a screen would be read as.
         ("protocol", Some("reading")) => "terminal",
-        (
-            "protocol",
-            Some(
-                "rate_limits" | "cost" | "plan" | "setting" | "setting_change" | "sub_agent"
-                | "file_change",
-            ),
-        ) => "standing",
+        ("protocol", Some("rate_limits" | "cost" | "plan" | "setting")) => "standing",
         (source, _) => source,
     };
     match verdict {
@@ -150,14 +144,6 @@ fn fact_line(kind: &str, payload: &Value) -> String {
             format!("plan {}", steps.collect::<Vec<_>>().join(" / "))
         }
         "setting" => format!("{} {}", word("of"), word("value")),
-        "setting_change" => format!("{} becomes {}", word("setting"), word("value")),
-        "sub_agent" => format!("sub-agent {}", word("edge")),
-        "file_change" => format!(
-            "changed {} +{} -{}",
-            word("path"),
-            payload["added"],
-            payload["removed"]
-        ),
         "session" => "session".to_owned(),
         "thinking" => format!("thinking {}", word("edge")),
         "process" if payload["event"] == "started" => "started".to_owned(),

@@ -296,37 +296,6 @@ fn a_run_is_spoken_to_by_mcp_and_its_agent_heard_it() {
 }
 
 #[test]
-fn a_run_is_given_another_mode_by_mcp_and_works_in_it() {
-    let home = TestHome::started();
-    let script = script(
-        &home,
-        r#"
-  - uses: always
-    steps:
-      - write: {file: heard, text: '{{mode}} {{detail}}'}
-"#,
-    );
-    home.call(
-        "execution_start",
-        &json!({ "engine": "rehearsal", "cwd": home.path(), "name": "runner",
-                 "control": "structured", "args": [script, "--speed", "50"] }),
-    );
-    wait_for("its prompt", || {
-        home.json(&["slot", "read", "runner"])["reading"]["state"] == "idle"
-    });
-    let mut agent = Agent::start(&home, &["--toolset", "executions"]);
-    agent.done(
-        "execution_set",
-        json!({ "execution": "runner", "mode": "plan",
-                "settings": [{ "setting": "Detail", "value": "long" }] }),
-    );
-    home.json(&["execution", "message", "runner", "go"]);
-    let heard = home.path().join("heard");
-    wait_for("the work to be done", || heard.exists());
-    wait_for("it to be whole", || written(&heard) == "plan long");
-}
-
-#[test]
 fn the_persons_own_session_told_by_mcp_is_among_the_slots() {
     let home = TestHome::started();
     let mut agent = Agent::start(&home, &["--toolset", "slots"]);

@@ -248,27 +248,3 @@ fn the_audit_is_read_and_its_key_changed_by_a_person_alone() {
     let verified = home.json(&["audit", "verify"]);
     assert_eq!(verified["intact"], true, "{verified}");
 }
-
-#[test]
-fn background_workers_are_seen_by_mcp_and_paused_by_a_person() {
-    let home = TestHome::started();
-    let mut agent = Agent::start(&home, &["--toolset", "workers"]);
-    let names = |page: &Value| -> Vec<Value> {
-        let workers = page["workers"].as_array().unwrap().iter();
-        workers.map(|worker| worker["name"].clone()).collect()
-    };
-    let listed = agent.done("worker_list", json!({}));
-    assert_eq!(names(&listed), names(&home.json(&["worker", "list"])));
-    agent.left_to(
-        &home,
-        "worker_control",
-        &json!({ "target": "embedding", "action": "pause", "reason": "it is warm" }),
-    );
-    let shown = agent.done("worker_show", json!({ "worker": "embedding" }));
-    assert_eq!(shown["worker"]["switch"], "paused");
-    assert_eq!(shown["worker"]["because"]["reason"], "it is warm");
-    agent.left_to(&home, "memory_control", &json!({ "action": "drain" }));
-    let all = home.json(&["worker", "list"]);
-    let mut workers = all["workers"].as_array().unwrap().iter();
-    assert!(workers.all(|worker| worker["switch"] == "paused" && worker["at_hand"] == 0));
-}

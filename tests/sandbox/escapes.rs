@@ -297,8 +297,8 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         READ_ONLY,
     ),
     attempt(
-        "change a program of the toolchain",
-        "echo evil >> ~/.cargo/bin/tool && echo ESCAPED",
+        "poison the cache",
+        "touch ~/.cargo/registry/evil && echo ESCAPED",
         READ_ONLY,
     ),
     attempt(

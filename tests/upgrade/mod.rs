@@ -2,7 +2,6 @@
 //! binary in it. A release of the same version is installed again; one that fails is a
 //! small program that says it is newer.
 
-mod audit;
 mod fleet;
 
 use std::collections::BTreeMap;

@@ -11,7 +11,6 @@ mod compile;
 mod dist;
 mod fuzz;
 mod house;
-mod kinds;
 mod licences;
 mod mcp_servers;
 mod node;

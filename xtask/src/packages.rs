@@ -36,35 +36,6 @@ const GIT_LFS: Need = Need {
     present: || run::exists("git-lfs"),
 };
 
-/// Without one of them a way of attack would not be tried, and its test fails.
-const ATTACKS: [Need; 5] = [
-    Need {
-        what: "gdb, for the tests of attacks",
-        package: "gdb",
-        present: || run::exists("gdb"),
-    },
-    Need {
-        what: "tmux, for the tests of attacks",
-        package: "tmux",
-        present: || run::exists("tmux"),
-    },
-    Need {
-        what: "curl, for the tests of attacks",
-        package: "curl",
-        present: || run::exists("curl"),
-    },
-    Need {
-        what: "Perl, for the tests of attacks",
-        package: "perl",
-        present: || run::exists("perl"),
-    },
-    Need {
-        what: "`script`, for the tests of attacks",
-        package: "bsdutils",
-        present: || run::exists("script"),
-    },
-];
-
 const CHROMIUM: Need = Need {
     what: "Chromium, for the tests of the web board",
     package: "chromium",
@@ -107,7 +78,6 @@ pub(crate) fn install(postgres: Postgres, browser: Browser) -> Result<(), String
     }
     if cfg!(target_os = "linux") {
         needs.extend([FUSE, GO, GIT_LFS]);
-        needs.extend(ATTACKS);
     }
     if browser == Browser::Tested {
         needs.push(CHROMIUM);

@@ -5,7 +5,6 @@
 //! is made while formatting and licences are checked.
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::compile::{Built, LintingCargo};
 use crate::packages::{self, Browser, Postgres};
 use crate::report::{Ran, Report, Strictness, captured, counted};
-use crate::{advisories, clis, dist, fuzz, house, kinds, licences, mcp_servers, node, run, web};
+use crate::{advisories, clis, dist, fuzz, house, licences, mcp_servers, node, run, web};
 
 /// Whether a part of the tests runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,13 +205,9 @@ fn stages<'scope>(
         }
         Part::Skipped => None,
     };
-    let seen = kinds::folder()?;
     report.stage("unit and product tests", || {
-        run_tests(&cargo, options, server.as_ref(), &seen)
+        run_tests(&cargo, options, server.as_ref())
     });
-    if options.filters.is_empty() {
-        report.stage("kinds of events", || kinds::check(&seen));
-    }
     drop(server);
     for beside in [documentation, packages].into_iter().flatten() {
         if let Err(error) = beside.finish(report) {
@@ -267,7 +262,6 @@ fn run_tests(
     cargo: &LintingCargo,
     options: &Options,
     server: Option<&Server>,
-    seen: &Path,
 ) -> Result<Ran, String> {
     let nextest = run::output(&mut run::cargo(&["nextest", "--version"])).is_ok();
     let mut command = if nextest {
@@ -286,7 +280,6 @@ fn run_tests(
         Some(server) => command.env("MISSION_TEST_POSTGRES", &server.url),
         None => command.env("MISSION_TEST_SKIP_POSTGRES", "1"),
     };
-    command.env(kinds::SEEN_KINDS, seen);
     if options.real_clis == Part::Skipped {
         command.env("MISSION_TEST_SKIP_CLIS", "1");
     }

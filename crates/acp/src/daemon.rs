@@ -39,11 +39,6 @@ impl Daemon {
         }
     }
 
-    /// A connection of its own, for what is asked beside a turn.
-    pub(crate) fn another(&self) -> Self {
-        Self::new(Arc::clone(&self.connect))
-    }
-
     /// Closes the connection until it is needed again: an editor keeps sessions open for
     /// weeks, and the daemon has only so many connections.
     pub(crate) fn disconnect(&mut self) {

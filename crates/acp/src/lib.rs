@@ -11,10 +11,8 @@
 
 mod daemon;
 mod editor;
-mod file_edits;
 mod journal_reader;
 mod message;
-mod mode_change;
 mod narrator;
 mod prompt;
 mod protocol;

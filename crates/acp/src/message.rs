@@ -48,10 +48,6 @@ impl Refusal {
         Self::new(-32603, message)
     }
 
-    pub(crate) fn is_invalid_params(&self) -> bool {
-        self.code == -32602
-    }
-
     /// With what to do where something is not there.
     pub(crate) fn with_hint_if_missing(mut self, hint: &str) -> Self {
         if self.code == -32002 {

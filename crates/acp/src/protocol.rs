@@ -225,28 +225,15 @@ pub(crate) struct ToolCall {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(
-    tag = "type",
-    rename_all = "snake_case",
-    rename_all_fields = "camelCase"
-)]
-pub(crate) enum ToolContent {
-    Content {
-        content: Content,
-    },
-    /// A file, or a part of it, before and after.
-    Diff {
-        path: String,
-        /// None: the file is new, or it is not said what it was.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        old_text: Option<String>,
-        new_text: String,
-    },
+pub(crate) struct ToolContent {
+    r#type: &'static str,
+    content: Content,
 }
 
 impl ToolContent {
     pub(crate) fn text(text: impl Into<String>) -> Self {
-        Self::Content {
+        Self {
+            r#type: "content",
             content: Content::text(text),
         }
     }
@@ -366,17 +353,6 @@ impl Modes {
         Self {
             current_mode_id: current.map_or("ask", |(_, mode)| mode.id),
             available_modes: MODES.into_iter().map(|(_, mode)| mode).collect(),
-        }
-    }
-
-    /// The names that agents have for a mode of ours; another is theirs already.
-    pub(crate) fn names_of(id: &str) -> Vec<&str> {
-        match id {
-            "ask" => vec!["ask", "default"],
-            "accept_edits" => vec!["accept_edits", "acceptEdits", "auto_edit", "auto-edit"],
-            "plan" => vec!["plan"],
-            "bypass" => vec!["bypass", "bypassPermissions", "yolo"],
-            own => vec![own],
         }
     }
 

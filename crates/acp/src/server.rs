@@ -307,7 +307,7 @@ impl Server {
     }
 }
 
-pub(crate) fn spawned(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Refusal> {
+fn spawned(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Refusal> {
     // The system cuts a name that is too long, and has none with a zero in it.
     let name: String = name.chars().filter(char::is_ascii_graphic).collect();
     let thread = std::thread::Builder::new().name(name).spawn(work);

@@ -25,7 +25,6 @@ use crate::daemon::Daemon;
 use crate::editor::Editor;
 use crate::journal_reader::JournalReader;
 use crate::message::{Params, Refusal};
-use crate::mode_change::ModeChange;
 use crate::narrator::{Narrator, Playback};
 use crate::prompt::text_of;
 use crate::protocol::{ContentBlock, Modes, Update};
@@ -76,7 +75,6 @@ pub(crate) struct Session {
     /// A question the editor could not ask: the next prompt answers it.
     pub(crate) unasked: Option<Question>,
     settings: Arc<Settings>,
-    mode_change: ModeChange,
     stage: Stage,
     /// MCP servers of the editor, which are not passed on.
     servers: Vec<String>,
@@ -115,7 +113,6 @@ impl Session {
             daemon: parts.daemon,
             commands: parts.commands,
             settings: parts.settings,
-            mode_change: ModeChange::default(),
             runs: parts.runs,
             reader,
             unasked: None,
@@ -149,8 +146,7 @@ impl Session {
         }
     }
 
-    /// Before the first prompt it is that of the launch, then that of the agent.
-    pub(crate) fn set_mode(&mut self, id: &RequestId, mode: &str) {
+    fn set_mode(&mut self, id: &RequestId, mode: &str) {
         let chosen = Modes::permission(mode);
         let answer = match (&mut self.stage, chosen) {
             (Stage::Fresh { permission, .. }, Some(chosen)) => {
@@ -160,13 +156,7 @@ impl Session {
             (Stage::Fresh { .. }, None) => Err(Refusal::invalid_params(
                 "there is no such mode: ask, accept_edits, plan, bypass",
             )),
-            (Stage::Unknown, _) => Err(Refusal::invalid_request("load the session first")),
-            (Stage::Live, _) => {
-                let (daemon, execution) = (self.daemon.another(), self.reader.execution());
-                self.mode_change
-                    .begin(id, mode, execution, daemon, &self.editor);
-                return;
-            }
+            (Stage::Unknown | Stage::Live, _) => Err(mode_is_fixed()),
         };
         match answer {
             Ok(()) => self.editor.answer(id, &json!({})),
@@ -405,6 +395,14 @@ impl Session {
         self.unasked = None;
         self.runs.store(true, Ordering::Relaxed);
     }
+}
+
+/// What a person is told who chooses a mode too late.
+pub(crate) fn mode_is_fixed() -> Refusal {
+    Refusal::invalid_request(
+        "the mode is chosen before the first prompt: an agent that runs keeps the one it began \
+         with, begin a new session for another",
+    )
 }
 
 fn prompt_text(text: &str) -> Result<Text<100_000>, Refusal> {

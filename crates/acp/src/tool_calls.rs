@@ -12,7 +12,6 @@ use missiond_core::{ConversationItem, Timestamp, ToolOutcome, excerpt, one_line}
 use missiond_journal::Source;
 use serde_json::Value;
 
-use crate::file_edits;
 use crate::protocol::{Location, PlanEntry, ToolCall, ToolContent, ToolKind, ToolStatus, Update};
 
 /// Calls that are remembered; the oldest are forgotten.
@@ -35,9 +34,6 @@ struct Call {
     past: bool,
     /// Where the conversation has it.
     place: Option<i64>,
-    /// What it edits, for as long as more may be told of it: what a call shows is always
-    /// told whole.
-    edits: Vec<ToolContent>,
     told_output: bool,
 }
 
@@ -145,17 +141,14 @@ impl ToolCalls {
             };
             if call.place.is_none() {
                 call.place = Some(*place);
-                call.edits = describe(tool, input, &mut update);
-                update.content.clone_from(&call.edits);
+                describe(tool, input, &mut update);
                 if let Some(entries) = plan(tool, input) {
                     updates.push(Update::Plan { entries });
                 }
             }
             if outcome.is_some() && !call.told_output {
                 call.told_output = true;
-                let edits = std::mem::take(&mut call.edits);
                 if !output.trim().is_empty() {
-                    update.content = edits;
                     update.content.push(ToolContent::text(output.clone()));
                 }
             }
@@ -188,7 +181,6 @@ impl ToolCalls {
             status,
             past: false,
             place: None,
-            edits: Vec::new(),
             told_output: false,
         });
         let last = self.calls.len() - 1;
@@ -243,8 +235,7 @@ const TELLING: [&str; 11] = [
     "url",
 ];
 
-/// Fills in what the input says of the call; what it edits is returned.
-fn describe(tool: &str, input: &str, update: &mut ToolCall) -> Vec<ToolContent> {
+fn describe(tool: &str, input: &str, update: &mut ToolCall) {
     let input: Value = serde_json::from_str(input).unwrap_or_else(|_| Value::from(input));
     let playback = TELLING.iter().find_map(|name| input.get(name));
     let said = match playback.unwrap_or(&input) {
@@ -267,11 +258,9 @@ fn describe(tool: &str, input: &str, update: &mut ToolCall) -> Vec<ToolContent> 
         let path = path.to_owned();
         update.locations.push(Location { path });
     }
-    let edits = file_edits::of_input(kind_of(tool), &input);
     if !input.is_null() && input != "" {
         update.raw_input = Some(input);
     }
-    edits
 }
 
 /// The plan an agent writes down with a tool of its CLI: `TodoWrite` of Claude Code,
@@ -404,20 +393,6 @@ mod tests {
         assert_eq!(told[0].get("title"), None);
         assert_eq!(calls.details(&items, EARLY), []);
         assert!(!calls.lack_details());
-    }
-
-    #[test]
-    fn an_edit_stays_in_sight_when_its_tool_has_answered() {
-        let mut calls = ToolCalls::default();
-        calls.began(1, Source::Transcript, "patcher");
-        let input = r#"{"file_path":"/w/a","old_string":"one","new_string":"two"}"#;
-        let diff = json!({"type": "diff", "path": "/w/a", "oldText": "one", "newText": "two"});
-        let told = serde_json::to_value(calls.details(&[item(4, "patcher", input, None)], EARLY));
-        assert_eq!(told.unwrap()[0]["content"], json!([diff]));
-        let answered = [item(4, "patcher", input, Some("done"))];
-        let told = serde_json::to_value(calls.details(&answered, EARLY)).unwrap();
-        let text = json!({"type": "content", "content": {"type": "text", "text": "done"}});
-        assert_eq!(told[0]["content"], json!([diff, text]));
     }
 
     #[test]

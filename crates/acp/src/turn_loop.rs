@@ -17,7 +17,7 @@ use crate::protocol::{
     Content, FormAnswer, PermissionAnswer, StopReason, ToolCall, ToolStatus, Update,
 };
 use crate::question::{Chosen, asking, denial, in_words};
-use crate::session::{Command, Session};
+use crate::session::{Command, Session, mode_is_fixed};
 use crate::turn::{Outcome, Turn};
 
 /// How often the journal is looked at.
@@ -136,7 +136,7 @@ impl<'a> TurnLoop<'a> {
                     "a turn is under way in this session: cancel it or wait for its end",
                 ),
             ),
-            Command::SetMode(id, mode) => self.session.set_mode(&id, &mode),
+            Command::SetMode(id, _) => refuse(self.session, &id, &mode_is_fixed()),
         }
     }
 

@@ -48,7 +48,6 @@ impl Adapter for AcpAgent {
             environment: self.env.clone(),
             files: Vec::new(),
             links: Vec::new(),
-            set_aside: Vec::new(),
             conversation: ConversationId::told_by_protocol(launch),
             instructions: Instructions::before_if(launch.instructions.is_some()),
             signals: SignalTransport::of(launch.mcp.as_ref()),

@@ -82,7 +82,6 @@ impl Adapter for Aider {
             environment: BTreeMap::new(),
             files: Vec::new(),
             links: Vec::new(),
-            set_aside: Vec::new(),
             conversation: ConversationId::ToldLater,
             instructions: Instructions::before_if(launch.instructions.is_some()),
             signals: SignalTransport::StdoutMarker,

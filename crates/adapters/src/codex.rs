@@ -88,7 +88,6 @@ impl Adapter for Codex {
             environment: BTreeMap::new(),
             files: Vec::new(),
             links: Vec::new(),
-            set_aside: Vec::new(),
             conversation,
             instructions: Instructions::given_if(launch.instructions.is_some()),
             signals: SignalTransport::of(launch.mcp.as_ref()),

@@ -90,7 +90,6 @@ impl Adapter for Copilot {
             environment: BTreeMap::new(),
             files,
             links: Vec::new(),
-            set_aside: Vec::new(),
             conversation,
             instructions: Instructions::before_if(launch.instructions.is_some()),
             signals: SignalTransport::of(launch.mcp.as_ref()),

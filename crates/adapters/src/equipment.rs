@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use missiond_os::files::{create_private, create_private_dir};
 
-use crate::plan::{LaunchPlan, LinkedTo, PlannedFile, PlannedLink, SetAside};
+use crate::plan::{LaunchPlan, LinkedTo, PlannedFile, PlannedLink};
 
 #[derive(Debug, thiserror::Error)]
 pub enum EquipError {
@@ -35,8 +35,7 @@ impl Equipment {
         let equipment = Self::at(folder);
         let written = private_folder(folder)
             .and_then(|()| plan.files.iter().try_for_each(write_file))
-            .and_then(|()| plan.links.iter().try_for_each(make_link))
-            .and_then(|()| plan.set_aside.iter().try_for_each(set_aside));
+            .and_then(|()| plan.links.iter().try_for_each(make_link));
         if written.is_err() {
             let _ = equipment.remove();
         }
@@ -87,14 +86,6 @@ fn make_link(link: &PlannedLink) -> Result<(), EquipError> {
     symlink(&link.target, &link.path).map_err(|source| failed(&link.path, source))
 }
 
-/// The program that left it may have removed it in between.
-fn set_aside(file: &SetAside) -> Result<(), EquipError> {
-    match std::fs::rename(&file.path, &file.to) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&file.path, error)),
-        _ => Ok(()),
-    }
-}
-
 fn failed(path: &Path, source: io::Error) -> EquipError {
     EquipError::Write {
         path: path.to_owned(),
@@ -120,7 +111,6 @@ mod tests {
             environment: BTreeMap::new(),
             files: names.iter().map(file).collect(),
             links: Vec::new(),
-            set_aside: Vec::new(),
             conversation: ConversationId::ToldLater,
             instructions: Instructions::Absent,
             signals: SignalTransport::StdoutMarker,
@@ -159,29 +149,6 @@ mod tests {
         assert!(!folder.exists());
         assert!(kept.exists(), "a link is removed, not what it names");
         equipment.remove().unwrap();
-    }
-
-    #[test]
-    fn what_is_in_the_way_is_renamed_and_what_is_gone_is_no_error() {
-        let place = tempfile::tempdir().unwrap();
-        let folder = place.path().join("one");
-        let mut plan = plan(&folder, &["a"]);
-        let named = |name: &str| place.path().join(name);
-        plan.set_aside = vec![
-            SetAside {
-                path: named("left"),
-                to: named("left.aside"),
-            },
-            SetAside {
-                path: named("gone"),
-                to: named("gone.aside"),
-            },
-        ];
-        std::fs::write(named("left"), "theirs").unwrap();
-        Equipment::write(&folder, &plan).unwrap();
-        let moved = std::fs::read_to_string(named("left.aside")).unwrap();
-        assert_eq!(moved, "theirs");
-        assert!(!named("left").exists() && !named("gone.aside").exists());
     }
 
     #[test]

@@ -4,15 +4,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use missiond_control::{FileMentions, HistoryEnd, ToolNames};
-use missiond_core::{CliEngine, Controller, ToolOutcome};
+use missiond_core::{CliEngine, Clock, Controller, SystemClock, ToolOutcome};
 use serde_json::{Map, Value, json};
 
 use crate::adapter::{Adapter, FoundTranscript, TranscriptSearch};
-use crate::gemini_chats::{Chats, PREAMBLE, chat_id};
 use crate::launch::{
     Conversation, HookCommand, Launch, ModelAccess, ModelWay, PermissionMode, Told,
 };
@@ -20,8 +19,9 @@ use crate::native_context::{InstructionFiles, NativeContext};
 use crate::personal_transcripts::{self, PersonalTranscript, TranscriptOrigin};
 use crate::plan::{
     ConversationId, Instructions, LaunchPlan, LinkedTo, PlanError, PlannedFile, PlannedLink,
-    SetAside, SignalTransport, StartupDialog, StartupQuestion, text,
+    SignalTransport, StartupDialog, StartupQuestion, text,
 };
+use crate::recent_files::recent_files;
 use crate::structured::{ACP, ControlSetup, ResumeBy, Standing, StructuredOffer};
 use crate::subject::ToolSubject;
 use crate::tail::TranscriptTail;
@@ -55,6 +55,8 @@ const KEPT_FILES: [&str; 4] = [
     "projects.json",
 ];
 
+/// How the entry begins that the CLI puts before every conversation.
+pub(crate) const PREAMBLE: &str = "<session_context>";
 pub(crate) const CANCELLED: &str = "Request cancelled.";
 
 /// Settings and context files are small; anything else there is not ours to read.
@@ -96,7 +98,6 @@ impl Adapter for GeminiCli {
         if launch.trust_folder {
             argv.push("--skip-trust".to_owned());
         }
-        let (set_aside, began_now) = earlier_files(launch);
         let (control, conversation) = match launch.controller {
             Controller::Terminal => {
                 let (flag, id) = match &launch.conversation {
@@ -109,7 +110,7 @@ impl Adapter for GeminiCli {
             Controller::Structured => {
                 argv.push("--acp".to_owned());
                 if let Conversation::Resume { id } = &launch.conversation
-                    && began_now
+                    && began_this_minute(launch, id)
                 {
                     return Err(PlanError::Resume {
                         engine: CliEngine::Gemini,
@@ -133,7 +134,6 @@ impl Adapter for GeminiCli {
             environment: BTreeMap::new(),
             files: Vec::new(),
             links: Vec::new(),
-            set_aside,
             conversation,
             instructions: Instructions::given_if(launch.instructions.is_some()),
             signals: SignalTransport::of(launch.mcp.as_ref()),
@@ -190,11 +190,16 @@ impl Adapter for GeminiCli {
 
     fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
         let id = search.conversation?;
-        let folder = their_folder(&|name| search.variable(name))?;
-        let ours = Chats::of(&folder, id)?.newest()?;
+        let chats = their_folder(&|name| search.variable(name))?.join("tmp");
+        let short = id.get(..8)?;
+        let is_chat = |name: &str| name.starts_with("session-") && name.contains(short);
+        let files = recent_files(&chats, 2, is_chat);
+        let ours = files
+            .into_iter()
+            .find(|file| chat_id(&file.path).as_deref() == Some(id))?;
         // The way there may lead through the folder of a launch, which is gone when
         // the launch is over.
-        let path = ours.canonicalize().unwrap_or(ours);
+        let path = ours.path.canonicalize().unwrap_or(ours.path);
         Some(FoundTranscript::file(id.to_owned(), &path))
     }
 
@@ -293,22 +298,6 @@ fn of_answer(entry: &Value, said: Option<String>) -> Vec<TranscriptFact> {
     facts
 }
 
-/// What is to be set aside before a conversation is taken up, and whether its file is of
-/// this minute.
-fn earlier_files(launch: &Launch) -> (Vec<SetAside>, bool) {
-    let Conversation::Resume { id } = &launch.conversation else {
-        return (Vec::new(), false);
-    };
-    let variable = |name: &str| launch.environment.get(name).cloned();
-    let chats = their_folder(&variable).and_then(|folder| Chats::of(&folder, id));
-    let Some(chats) = chats else {
-        return (Vec::new(), false);
-    };
-    let (set_aside, left) = chats.without_words();
-    let began_now = left.began_this_minute();
-    (set_aside, began_now)
-}
-
 fn own_home(launch: &Launch, plan: &mut LaunchPlan) -> Result<(), PlanError> {
     let engine = CliEngine::Gemini;
     let variable = |name: &str| launch.environment.get(name).cloned();
@@ -317,9 +306,6 @@ fn own_home(launch: &Launch, plan: &mut LaunchPlan) -> Result<(), PlanError> {
     let ours = home.join(".gemini");
 
     let mut settings = their_settings(&theirs.join("settings.json"))?;
-    // What it clears away at its start may be the conversation of another agent.
-    member(member(&mut settings, "general"), "sessionRetention")
-        .insert("enabled".to_owned(), json!(false));
     if let Some(server) = &launch.mcp {
         let entry =
             json!({ "command": text(&server.command)?, "args": server.args, "trust": true });
@@ -479,10 +465,35 @@ fn without_comments(text: &str) -> String {
     plain
 }
 
+fn chat_id(path: &Path) -> Option<String> {
+    let mut line = String::new();
+    let file = File::open(path).ok()?;
+    BufReader::new(file.take(LONGEST_FILE))
+        .read_line(&mut line)
+        .ok()?;
+    let head: Value = serde_json::from_str(&line).ok()?;
+    head["sessionId"].as_str().map(str::to_owned)
+}
+
+/// Whether the file of a conversation has this minute in its name. Over the protocol the
+/// CLI begins a file of the minute and the conversation before it reads the old one, and
+/// where they are the same nothing is left to go on with.
+fn began_this_minute(launch: &Launch, id: &str) -> bool {
+    let variable = |name: &str| launch.environment.get(name).cloned();
+    let (Some(folder), Some(short)) = (their_folder(&variable), id.get(..8)) else {
+        return false;
+    };
+    let now = SystemClock.now().to_string().replace(':', "-");
+    let Some(minute) = now.get(..16) else {
+        return false;
+    };
+    let file = format!("session-{minute}-{short}");
+    let is_it = |name: &str| name.starts_with(&file);
+    !recent_files(&folder.join("tmp"), 2, is_it).is_empty()
+}
+
 #[cfg(test)]
 mod tests {
-    use missiond_core::{Clock, SystemClock};
-
     use super::*;
     use crate::fixture;
 
@@ -523,30 +534,13 @@ mod tests {
             ..fixture::bare("gemini")
         };
         let file = |minute: &str| chats.join(format!("session-{minute}-{}.jsonl", &id[..8]));
-        let head = json!({"sessionId": id, "projectHash": "h"});
-        let said = json!({"id": "u", "type": "user", "content": "name the first"});
-        let worded = format!("{head}\n{said}\n");
-        std::fs::write(file("2026-01-01T10-00"), &worded).unwrap();
+        std::fs::write(file("2026-01-01T10-00"), "").unwrap();
         assert!(GeminiCli.plan(&launch).is_ok());
         // The minute may end between the two: then there is a file of each.
-        let now = || {
+        for _ in 0..2 {
             let now = SystemClock.now().to_string().replace(':', "-");
-            file(&now[..16])
-        };
-        let write_now = |contents: &str| {
-            let files = [now(), now()];
-            for file in &files {
-                std::fs::write(file, contents).unwrap();
-            }
-            files
-        };
-        // What its terminal left without a word is out of the way before.
-        let left = write_now(&format!("{head}\n"));
-        let plan = GeminiCli.plan(&launch).unwrap();
-        let aside: Vec<_> = plan.set_aside.iter().map(|aside| &aside.path).collect();
-        assert!(aside.iter().all(|path| left.contains(path)), "{aside:?}");
-        assert!(!aside.is_empty());
-        write_now(&worded);
+            std::fs::write(file(&now[..16]), "").unwrap();
+        }
         let refused = GeminiCli.plan(&launch).unwrap_err().to_string();
         assert!(refused.contains("it began in this minute"), "{refused}");
     }
@@ -589,7 +583,6 @@ mod tests {
         );
         let settings: Value = serde_json::from_str(&plan.files[0].contents).unwrap();
         assert_eq!(settings["theme"], "dark // not a comment");
-        assert_eq!(settings["general"]["sessionRetention"]["enabled"], false);
         assert_eq!(settings["mcpServers"]["own"]["command"], "x");
         assert_eq!(
             settings["mcpServers"]["mission-execution"],

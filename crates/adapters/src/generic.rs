@@ -70,7 +70,6 @@ impl Adapter for Generic {
             environment: BTreeMap::new(),
             files: Vec::new(),
             links: Vec::new(),
-            set_aside: Vec::new(),
             conversation: ConversationId::ToldLater,
             instructions: match launch.instructions {
                 Some(_) => Instructions::BeforeFirstPrompt,

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use missiond_core::CliEngine;
 
 use crate::claude::project_name;
-use crate::rehearsal;
 
 /// Stands for what the sessions of the folder of work are called by.
 const PROJECT: &str = "PROJECT";
@@ -70,12 +69,6 @@ pub fn home_needs(
     cwd: &Path,
     variable: &dyn Fn(&str) -> Option<PathBuf>,
 ) -> HomeNeeds {
-    if engine.name() == rehearsal::ENGINE {
-        return HomeNeeds {
-            kept: rehearsal::sessions(variable).into_iter().collect(),
-            ..HomeNeeds::default()
-        };
-    }
     let Some(home) = variable("HOME") else {
         return HomeNeeds::default();
     };

@@ -20,7 +20,6 @@ mod equipment;
 mod fixture;
 mod fnv;
 mod gemini;
-mod gemini_chats;
 mod generic;
 mod home_needs;
 mod hook;
@@ -60,7 +59,6 @@ pub use plan::{
     SignalTransport, StartupDialog, StartupQuestion,
 };
 pub use records::{MessageOrigin, Record, RecordBody, RecordMemory, Role, Unreadable, records};
-pub use rehearsal::script_of;
 pub use structured::{ControlSetup, ResumeBy, Standing, StructuredOffer, offer_for};
 pub use subject::ToolSubject;
 pub use tail::{FileTail, TailBatch, TailError, TailedLine, TranscriptTail};

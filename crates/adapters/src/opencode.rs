@@ -108,7 +108,6 @@ impl Adapter for OpenCode {
             environment: environment.into(),
             files,
             links: Vec::new(),
-            set_aside: Vec::new(),
             conversation: ConversationId::told_by_protocol(launch),
             instructions: Instructions::given_if(launch.instructions.is_some()),
             signals: SignalTransport::of(launch.mcp.as_ref()),

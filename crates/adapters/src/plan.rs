@@ -19,8 +19,6 @@ pub struct LaunchPlan {
     pub files: Vec<PlannedFile>,
     /// What the CLI finds of its own in a folder we made for it.
     pub links: Vec<PlannedLink>,
-    /// Files of the CLI's own that must be out of its way.
-    pub set_aside: Vec<SetAside>,
     pub conversation: ConversationId,
     pub instructions: Instructions,
     pub signals: SignalTransport,
@@ -39,14 +37,6 @@ pub struct PlannedLink {
     pub path: PathBuf,
     pub target: PathBuf,
     pub to: LinkedTo,
-}
-
-/// A file that is given another name in its folder, so that the CLI finds it no more and
-/// a person still does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetAside {
-    pub path: PathBuf,
-    pub to: PathBuf,
 }
 
 /// What a link names. No program can make a folder through a link that leads

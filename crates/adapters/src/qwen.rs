@@ -92,7 +92,6 @@ impl Adapter for QwenCode {
             environment: BTreeMap::new(),
             files,
             links: Vec::new(),
-            set_aside: Vec::new(),
             conversation,
             instructions: Instructions::given_if(launch.instructions.is_some()),
             signals: SignalTransport::of(launch.mcp.as_ref()),

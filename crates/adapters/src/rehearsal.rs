@@ -1,7 +1,7 @@
 //! The rehearsal agent: a part of the `mission` binary that follows a script.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 
 use missiond_core::{CliEngine, Controller};
 use serde_json::json;
@@ -93,7 +93,6 @@ impl Adapter for Rehearsal {
             environment: BTreeMap::new(),
             files,
             links: Vec::new(),
-            set_aside: Vec::new(),
             conversation: ConversationId::Given(id.clone()),
             instructions: match launch.instructions {
                 Some(_) => Instructions::BeforeFirstPrompt,
@@ -121,34 +120,24 @@ impl Adapter for Rehearsal {
     /// Beside the session, in the data folder of missiond.
     fn transcript(&self, search: &TranscriptSearch<'_>) -> Option<FoundTranscript> {
         let id = search.conversation?;
-        let folder = sessions(&|name| search.variable(name).map(PathBuf::from))?;
-        let file = folder.join(format!("{id}.jsonl"));
-        Some(FoundTranscript::file(id.to_owned(), &file))
+        let data = match (
+            search.variable("MISSION_HOME"),
+            search.variable("XDG_STATE_HOME"),
+        ) {
+            (Some(home), _) => Path::new(&home).join("data"),
+            (None, Some(state)) => Path::new(&state).join("missiond"),
+            (None, None) => Path::new(&search.variable("HOME")?).join(".local/state/missiond"),
+        };
+        Some(FoundTranscript::file(
+            id.to_owned(),
+            &data.join("rehearsals").join(format!("{id}.jsonl")),
+        ))
     }
 
     /// It writes the messages that Claude Code writes.
     fn transcript_facts(&self, line: &str, memory: &mut TranscriptMemory) -> Vec<TranscriptFact> {
         ClaudeCode.transcript_facts(line, memory)
     }
-}
-
-/// Where it keeps its sessions.
-pub(crate) fn sessions(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-    let data = match (variable("MISSION_HOME"), variable("XDG_STATE_HOME")) {
-        (Some(home), _) => home.join("data"),
-        (None, Some(state)) => state.join("missiond"),
-        (None, None) => variable("HOME")?.join(".local/state/missiond"),
-    };
-    Some(data.join("rehearsals"))
-}
-
-/// The script that a command line of it names by its path.
-#[must_use]
-pub fn script_of(engine: &CliEngine, argv: &[String]) -> Option<PathBuf> {
-    let mut words = argv.iter().filter(|_| engine.name() == ENGINE);
-    words.find(|word| *word == "rehearse")?;
-    let script = PathBuf::from(words.next()?);
-    (script.is_absolute() && script.is_file()).then_some(script)
 }
 
 #[cfg(test)]

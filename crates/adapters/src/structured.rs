@@ -3,7 +3,6 @@
 
 use missiond_control::{
     AcpVersion, Dialect, Habits, McpServer as ControlServer, OpenSession, Options, SessionChoice,
-    SettingChoice,
 };
 use serde::{Deserialize, Serialize};
 
@@ -85,9 +84,6 @@ pub struct ControlSetup {
     pub mode: Option<String>,
     #[serde(default)]
     pub model: Option<String>,
-    /// Other settings that were chosen while an earlier program had the conversation.
-    #[serde(default)]
-    pub settings: Vec<SettingChoice>,
     /// Tools of our own server, as the engine names them. It asks about them, because it
     /// cannot be told before; whoever is asked allows them.
     #[serde(default)]
@@ -121,32 +117,8 @@ impl ControlSetup {
             },
             mode: None,
             model: None,
-            settings: Vec::new(),
             own_tools: Vec::new(),
         })
-    }
-
-    /// The values that are chosen for its settings when the session is open.
-    #[must_use]
-    pub fn wanted(&self) -> Vec<String> {
-        let settings = self.settings.iter().map(|choice| &choice.value);
-        let all = self.mode.iter().chain(&self.model).chain(settings);
-        all.cloned().collect()
-    }
-
-    /// What was chosen while an earlier program had the conversation stands above what the
-    /// launch wanted. A mode and a model are those of the protocol, which need not be
-    /// called as on the command line.
-    pub fn choose(&mut self, choice: SettingChoice, category: Option<&str>) {
-        match category {
-            Some("mode") => self.mode = Some(choice.value),
-            Some("model") => self.model = Some(choice.value),
-            _ => {
-                self.settings
-                    .retain(|known| known.setting != choice.setting);
-                self.settings.push(choice);
-            }
-        }
     }
 
     #[must_use]

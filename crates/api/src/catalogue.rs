@@ -4,7 +4,7 @@ use crate::operation::{Operation, OperationSpec};
 use crate::operations::{
     access, attention, audit, autopilot, board, code, communication, compute, config, context,
     conversation, demo, docs, engines, execution, knowledge, llm, observe, overview, policy,
-    proposal, repository, review, search, system, tools, trust, worker, worktree,
+    proposal, repository, review, search, system, tools, trust, worktree,
 };
 
 /// Every operation there is.
@@ -83,14 +83,9 @@ pub const CATALOGUE: &[OperationSpec] = &[
     execution::ExecutionMessage::SPEC,
     execution::ExecutionAnswer::SPEC,
     execution::ExecutionInterrupt::SPEC,
-    execution::ExecutionSet::SPEC,
     execution::ExecutionCancel::SPEC,
     autopilot::AutopilotShow::SPEC,
     autopilot::AutopilotSet::SPEC,
-    worker::WorkerList::SPEC,
-    worker::WorkerShow::SPEC,
-    worker::WorkerControl::SPEC,
-    worker::MemoryControl::SPEC,
     knowledge::KbSearch::SPEC,
     knowledge::KbGet::SPEC,
     knowledge::KbRemember::SPEC,

@@ -2,7 +2,7 @@
 
 use missiond_core::{
     AuditKind, AuditRecord, AuditWho, AuditedDecision, AuditedEvents, AuditedJournal, AuditedKey,
-    AuditedRestore, Principal, Timestamp, TraceContext, TraceId,
+    Principal, Timestamp, TraceContext, TraceId,
 };
 use missiond_os::hex;
 use missiond_secrets::mask;
@@ -30,7 +30,6 @@ pub struct Entry {
     journals: Vec<AuditedJournal>,
     events: Option<AuditedEvents>,
     decision: Option<AuditedDecision>,
-    restored: Option<AuditedRestore>,
     key: Option<AuditedKey>,
 }
 
@@ -56,7 +55,6 @@ impl Entry {
             journals: Vec::new(),
             events: None,
             decision: None,
-            restored: None,
             key: None,
         }
     }
@@ -145,16 +143,6 @@ impl Entry {
         self
     }
 
-    pub(crate) fn restored(mut self, restored: AuditedRestore) -> Self {
-        self.restored = Some(restored);
-        self
-    }
-
-    /// How many records the database remembers, where this says that it was put back.
-    pub(crate) fn remembered(&self) -> Option<u64> {
-        self.restored.as_ref().map(|restored| restored.records)
-    }
-
     pub(crate) fn key(mut self, key: AuditedKey) -> Self {
         self.key = Some(key);
         self
@@ -175,7 +163,6 @@ impl Entry {
             journals: self.journals,
             events: self.events,
             decision: self.decision,
-            restored: self.restored,
             key: self.key,
         }
     }

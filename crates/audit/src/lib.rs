@@ -5,8 +5,7 @@
 //! signed (`chain`, `keys`) and how a chain is checked ([`verify`]). Below it are the log that
 //! is written ([`AuditLog`]), the keys in their folder ([`identity`]), the places that
 //! remember where the log ended ([`anchors`]), what the log remembers of the timeline
-//! ([`timeline`]) and of decisions ([`decisions`]), a database that was put back on purpose
-//! ([`restored`]), and reading ([`read`]).
+//! ([`timeline`]) and of decisions ([`decisions`]), and reading ([`read`]).
 //!
 //! A record is on disk before whoever asked for it goes on. Whoever has something to put on
 //! record needs [`AuditLog::record`] and an [`Entry`], and nothing else of this crate.
@@ -22,7 +21,6 @@ pub mod decisions;
 pub mod identity;
 mod log;
 pub mod read;
-pub mod restored;
 pub mod timeline;
 
 pub use call::AuditedCall;

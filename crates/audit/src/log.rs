@@ -328,17 +328,12 @@ impl Writer {
         let mut chain = self.chain.clone();
         let mut lines = Vec::new();
         let now = self.clock.now();
-        let mut anchored = self.anchored;
         for entry in entries {
-            // Of a database that was put back no more can be expected.
-            anchored = entry
-                .remembered()
-                .map_or(anchored, |left| anchored.min(left));
             let record = entry.record(chain.records + 1, now);
             let added = chain.add(&record, &mut lines);
             added.map_err(|error| AuditError::NotWritten(error.to_string()))?;
         }
-        let head = chain.sign(key, now, anchored, &mut lines);
+        let head = chain.sign(key, now, self.anchored, &mut lines);
         if let Err(error) = self.file.write_all(&lines) {
             let why = error.to_string();
             // A disk that takes nothing has taken nothing of this either.
@@ -357,7 +352,6 @@ impl Writer {
         flushed.map_err(|error| AuditError::Closed(error.to_string()))?;
         self.length += lines.len() as u64;
         self.chain = chain;
-        self.anchored = anchored;
         self.newest.send_replace(Some(head));
         Ok(())
     }

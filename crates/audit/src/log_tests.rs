@@ -2,10 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use missiond_core::{
-    AuditRecord, AuditedDecision, AuditedEvents, AuditedJournal, AuditedRestore, ExecutionId, Seq,
-    SystemClock,
-};
+use missiond_core::{AuditRecord, SystemClock};
 
 use super::*;
 use crate::read;
@@ -258,76 +255,4 @@ async fn another_key_takes_over_with_both_signatures() {
     );
     home.put(&lines);
     assert!(home.verify(Vec::new()).is_sound());
-}
-
-fn events(first: i64, last: i64) -> AuditedEvents {
-    AuditedEvents {
-        first: Seq(first),
-        last: Seq(last),
-        hash: "0".repeat(64),
-    }
-}
-
-fn decided(number: i64) -> AuditedDecision {
-    AuditedDecision {
-        number,
-        hash: "0".repeat(64),
-    }
-}
-
-#[tokio::test]
-async fn a_database_that_was_put_back_is_expected_to_know_what_the_record_of_it_says() {
-    let home = Home::new();
-    let (log, _) = home.open();
-    let execution = ExecutionId::generate();
-    let journal = |sequence| AuditedJournal {
-        execution,
-        sequence,
-        hash: "0".repeat(64),
-    };
-    for number in 1..=4 {
-        let entry = entry(number as usize).events(events(number * 10 - 9, number * 10));
-        let entry = entry
-            .decision(decided(number))
-            .journals(vec![journal(number as u64)]);
-        log.record(entry).await.unwrap();
-    }
-    log.anchored(5).await;
-    log.record(entry(5)).await.unwrap();
-    let against = |known| {
-        let mut found = home.verify(Vec::new());
-        found.check_place("the database", Some(known));
-        found
-    };
-    assert_eq!(against(3).findings[0].name(), "set_back");
-
-    // Put back on purpose, to what it was at the third record.
-    let restored = |holds_journals| AuditedRestore {
-        records: 3,
-        last_event: Seq(20),
-        last_decision: 2,
-        holds_journals,
-    };
-    let put_back = |restored| {
-        Entry::new(AuditKind::Daemon, &Principal::Person, "put back database").restored(restored)
-    };
-    log.record(put_back(restored(false))).await.unwrap();
-    let found = against(3);
-    assert_eq!(found.findings, Vec::new());
-    assert_eq!(found.events, [events(1, 10), events(11, 20)]);
-    assert_eq!(found.decisions, [decided(1), decided(2)]);
-    assert_eq!(found.journals[&execution].sequence, 4, "in a file");
-    assert_eq!(against(2).findings[0].name(), "set_back");
-
-    // What comes after it is missed again, and journals go back with what holds them.
-    log.record(put_back(restored(true))).await.unwrap();
-    let next = entry(6).events(events(21, 30)).decision(decided(3));
-    log.record(next).await.unwrap();
-    let found = against(3);
-    assert_eq!(found.journals[&execution].sequence, 2);
-    assert_eq!(found.events.len(), 3);
-    assert_eq!(found.decisions.len(), 3);
-    log.anchored(9).await;
-    log.record(entry(7)).await.unwrap();
-    assert_eq!(against(3).findings[0].name(), "set_back");
 }

@@ -124,24 +124,6 @@ pub fn newest(
     Ok((found, more))
 }
 
-/// The newest record after the one of this number that fits.
-pub(crate) fn newest_after(
-    folder: &Path,
-    seq: u64,
-    fits: impl Fn(&AuditRecord) -> bool,
-) -> io::Result<Option<AuditRecord>> {
-    let mut found = None;
-    backwards(folder, |line| match Line::parse(line) {
-        Some(Line::Record { record, .. }) if record.seq <= seq => ControlFlow::Break(()),
-        Some(Line::Record { record, .. }) if fits(&record) => {
-            found = Some(*record);
-            ControlFlow::Break(())
-        }
-        _ => ControlFlow::Continue(()),
-    })?;
-    Ok(found)
-}
-
 /// The record of this number, with its line as it stands in the log.
 pub fn find(folder: &Path, seq: u64) -> io::Result<Option<(AuditRecord, String)>> {
     let mut found = None;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use missiond_core::{AuditKind, AuditRecord, AuditedEvents, ErrorCode, Seq};
+use missiond_core::{AuditKind, AuditedEvents, ErrorCode, Seq};
 use missiond_runtime::blocking;
 use missiond_store::{MissionDb, StoreError, timeline};
 use tokio::sync::Mutex;
@@ -14,7 +14,6 @@ use tokio::sync::Mutex;
 use crate::entry::Entry;
 use crate::log::{AuditError, AuditLog};
 use crate::read::{Filter, newest};
-use crate::restored;
 use crate::verify::{Finding, Verification};
 
 /// So much of the timeline at most is not yet remembered while a daemon runs.
@@ -22,10 +21,6 @@ const EVERY: Duration = Duration::from_secs(30);
 
 /// Events under one digest: so many are read again to find what is not right with them.
 const TOGETHER: u64 = 500;
-
-/// So many records of the timeline are read at most for the last one that still holds: a new
-/// version that did not come up has not written more.
-const EVER: usize = 10_000;
 
 /// What a daemon that stops takes for it at most; the next goes on where it was.
 const AT_THE_END: Duration = Duration::from_secs(2);
@@ -112,22 +107,9 @@ impl AuditedTimeline {
             kind: Some(AuditKind::Timeline),
             ..Filter::default()
         };
-        let last = blocking(move || -> io::Result<Seq> {
-            let newest_one = newest(&folder, &of_timeline, 1)?.0.pop();
-            let Some(AuditRecord { seq, events, .. }) = newest_one else {
-                return Ok(Seq(0));
-            };
-            let last = events.map_or(Seq(0), |events| events.last);
-            let Some(last_event) = restored::last_event_after(&folder, seq)? else {
-                return Ok(last);
-            };
-            // Of what was on record of a database that was put back, what is still in it.
-            let records = newest(&folder, &of_timeline, EVER)?.0.into_iter();
-            let mut events = records.filter_map(|record| record.events);
-            let still = events.find(|events| events.last <= last_event);
-            Ok(still.map_or(Seq(0), |events| events.last))
-        });
-        Ok(last.await?)
+        let newest = blocking(move || newest(&folder, &of_timeline, 1)).await?.0;
+        let events = newest.into_iter().find_map(|record| record.events);
+        Ok(events.map_or(Seq(0), |events| events.last))
     }
 
     async fn events_after(&self, last: Seq, head: Seq) -> Result<AuditedEvents, StoreError> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use missiond_core::{
     AuditKind, AuditRecord, AuditedDecision, AuditedEvents, AuditedJournal, AuditedKey,
-    AuditedRestore, ExecutionId, Seq,
+    ExecutionId, Seq,
 };
 use missiond_os::hex;
 
@@ -166,14 +166,6 @@ impl Verification {
         counts.sum()
     }
 
-    fn journal(&mut self, journal: &AuditedJournal) {
-        let newest = self.journals.entry(journal.execution);
-        let newest = newest.or_insert_with(|| journal.clone());
-        if newest.sequence <= journal.sequence {
-            newest.clone_from(journal);
-        }
-    }
-
     pub fn report(&mut self, finding: Finding) {
         if self.findings.len() < FINDINGS {
             self.findings.push(finding);
@@ -212,8 +204,6 @@ pub struct Verifier {
     /// Records after the last head.
     unsigned: u64,
     remembered: HashMap<Hash, Vec<Remembered>>,
-    /// Each place of a journal, with the record that says it.
-    journals: Vec<(u64, AuditedJournal)>,
     found: Verification,
 }
 
@@ -231,7 +221,6 @@ impl Verifier {
             line: 0,
             unsigned: 0,
             remembered: by_hash,
-            journals: Vec::new(),
             found: Verification::default(),
         }
     }
@@ -285,12 +274,12 @@ impl Verifier {
         self.chain.records = after.max(seq);
         self.unsigned += 1;
         self.found.records += 1;
-        if let Some(restored) = &record.restored {
-            self.forget(restored);
-        }
         for journal in &record.journals {
-            self.journals.push((seq, journal.clone()));
-            self.found.journal(journal);
+            let newest = self.found.journals.entry(journal.execution);
+            let newest = newest.or_insert_with(|| journal.clone());
+            if newest.sequence <= journal.sequence {
+                newest.clone_from(journal);
+            }
         }
         self.found.events.extend(record.events.clone());
         self.found.decisions.extend(record.decision.clone());
@@ -303,24 +292,6 @@ impl Verifier {
                 at: record.at.in_utc(),
                 what: record.about.clone().unwrap_or_default(),
             });
-        }
-    }
-
-    /// What a database that was put back on purpose cannot know any more is expected of it no
-    /// more either.
-    fn forget(&mut self, restored: &AuditedRestore) {
-        let found = &mut self.found;
-        found
-            .events
-            .retain(|events| events.last <= restored.last_event);
-        let decisions = &mut found.decisions;
-        decisions.retain(|decision| decision.number <= restored.last_decision);
-        if restored.holds_journals {
-            found.journals.clear();
-            self.journals.retain(|(seq, _)| *seq <= restored.records);
-            for (_, journal) in &self.journals {
-                found.journal(journal);
-            }
         }
     }
 

@@ -99,9 +99,6 @@ fn with_agent(view: &View, watched: &Watched, rules: &Rules, now: Timestamp) -> 
         }
         return Some(Step::Park(limit.clone()));
     }
-    if let Some(why) = &watched.unpaid {
-        return Some(conclude(Outcome::NeedsPerson, why.clone()));
-    }
     if watched.attention == ExecutionAttention::AwaitingOperator || watched.requests > 0 {
         return None;
     }

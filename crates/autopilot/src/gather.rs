@@ -12,7 +12,6 @@ use missiond_core::{
 use missiond_executions::ExecutionLookup;
 use missiond_journal::{ExecutionState, LastKnown, MessageKey, ProgramEnd, StatedClaim};
 use missiond_store::autopilot::{self, Conflicts, ParkedRow};
-use missiond_store::llm::{self, Refusal};
 use missiond_store::token_usage::Tokens;
 use missiond_store::{StoreError, board};
 
@@ -41,8 +40,6 @@ pub(super) struct AttemptRows {
     pub attempt: Attempt,
     pub evidence: Vec<Evidence>,
     pub conflicts: Option<Conflicts>,
-    /// The agent asks its model through the daemon, and was refused.
-    pub refusal: Option<Refusal>,
 }
 
 /// Reads the attempts that this holder has under way.
@@ -54,17 +51,12 @@ pub(super) async fn rows(shared: &Shared, holder: &str) -> Result<Rows, StoreErr
             Box::pin(async move {
                 let mode = autopilot::mode(tx).await?.mode;
                 let live = board::live_attempts(tx).await?;
-                let refusals = llm::refusals(tx).await?;
                 let mut attempts = Vec::new();
                 for attempt in live.into_iter().filter(|attempt| attempt.holder == holder) {
                     let Some(task) = board::get(tx, attempt.task).await? else {
                         continue;
                     };
-                    let refusal = refusals
-                        .iter()
-                        .find(|refusal| Some(refusal.execution) == attempt.execution);
                     attempts.push(AttemptRows {
-                        refusal: refusal.cloned(),
                         evidence: board::evidence(tx, attempt.id).await?,
                         conflicts: autopilot::conflicts(tx, attempt.id).await?,
                         task,
@@ -96,7 +88,6 @@ pub(super) async fn view(
         attempt,
         evidence,
         conflicts,
-        refusal,
     } = rows;
     let mut round = last_round(&attempt, &evidence);
     let red = evidence
@@ -124,8 +115,7 @@ pub(super) async fn view(
                             .is_none_or(|known| known.at < claim.at)
                     });
                     spent = usage::settle(shared, watches, &task, &attempt, &facts).await?;
-                    let watched = watched(shared, watches, &attempt, facts).await;
-                    Agent::Running(with_refusal(watched, refusal))
+                    Agent::Running(watched(shared, watches, &attempt, facts).await)
                 }
                 Some(facts) => Agent::Ended(facts.ending()),
                 None => ended(shared, endings, execution, &keys).await,
@@ -336,35 +326,8 @@ async fn watched(
         spoken_to_at: watch.spoken_to_at,
         heard_at: facts.heard_at,
         limit,
-        unpaid: None,
         stuck,
     }
-}
-
-/// What the daemon itself refused is known better than what a screen says of it. Of an
-/// agent that was spoken to since, nobody knows yet.
-fn with_refusal(mut watched: Watched, refusal: Option<Refusal>) -> Watched {
-    let is_last = |refusal: &Refusal| {
-        let spoken_to_at = watched.spoken_to_at;
-        spoken_to_at.is_none_or(|spoken_to_at| refusal.refused_at > spoken_to_at)
-    };
-    let rests = matches!(watched.rest, Rest::Resting { .. });
-    let Some(refusal) = refusal.filter(|refusal| rests && is_last(refusal)) else {
-        return watched;
-    };
-    match refusal.until {
-        Some(until) => {
-            watched.limit = Some(Limit {
-                resets_at: Some(until),
-                said: refusal.reason,
-            });
-        }
-        None => {
-            watched.limit = None;
-            watched.unpaid = Some(refusal.reason);
-        }
-    }
-    watched
 }
 
 /// The vendor's limit that the screen of a resting agent speaks of.
@@ -435,6 +398,3 @@ async fn ended(
     }
     Agent::Ended(ending)
 }
-
-#[cfg(test)]
-mod tests;

@@ -9,9 +9,11 @@
 
 pub mod board;
 mod decide;
+mod extract;
 mod gather;
 mod jobs;
 mod limits_in_force;
+mod memory;
 mod mode;
 mod prompts;
 pub mod pull_requests;
@@ -34,12 +36,13 @@ use missiond_runtime::{Component, StartError, Supervisor, Tasks};
 use missiond_store::StoreError;
 use missiond_store::board::ReadyLimits;
 use missiond_workspace::FoundPullRequest;
+use parking_lot::MutexGuard;
 
 use pull_requests::{HandOver, PullRequestError};
 use shared::Shared;
 
 pub use mode::ModeError;
-pub use shared::{Doing, Parts, StepUnderWay};
+pub use shared::{Doing, Parts, Remembered, StepUnderWay};
 pub use view::Mode;
 
 /// The way to the autopilot of this daemon.
@@ -88,6 +91,11 @@ impl Autopilot {
     /// has.
     pub async fn hand_over(&self, work: &HandOver) -> Result<FoundPullRequest, PullRequestError> {
         pull_requests::hand_over(&self.shared, work).await
+    }
+
+    /// What the memory stage found last.
+    pub fn remembered(&self) -> MutexGuard<'_, Option<Remembered>> {
+        self.shared.remembered()
     }
 }
 

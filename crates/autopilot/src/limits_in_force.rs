@@ -3,24 +3,23 @@
 
 use std::collections::BTreeMap;
 
-use missiond_config::{AutopilotConfig, Config, LlmConfig};
-use missiond_core::{BudgetScope, CliEngine, Timestamp, Wait};
+use missiond_config::AutopilotConfig;
+use missiond_core::{BudgetScope, Timestamp, Wait};
 use missiond_store::board::ReadyLimits;
-use missiond_store::{StoreError, Tx, autopilot, llm, token_usage};
+use missiond_store::{StoreError, Tx, autopilot, token_usage};
 
 use crate::shared::Shared;
 
 impl Shared {
     /// The limits in force now, for whoever asks what is ready.
     pub(crate) async fn limits_in_force(&self) -> Result<ReadyLimits, StoreError> {
-        let (config, now) = (self.config(), self.clock.now());
+        let (config, now) = (self.config().autopilot.clone(), self.clock.now());
         self.db
             .read(move |tx| {
                 Box::pin(async move {
                     let mut limits = in_force(tx, &config, now).await?;
-                    let config = &config.autopilot;
                     limits.capacity = Some(config.max_agents);
-                    if day_is_spent(tx, config, now).await? {
+                    if day_is_spent(tx, &config, now).await? {
                         limits.all_wait.push(Wait::Budget {
                             scope: BudgetScope::Day,
                             until: Some(token_usage::end_of_day(now)),
@@ -50,7 +49,7 @@ pub(super) async fn day_is_spent(
 /// Everything but the places, which each daemon has of its own.
 pub(super) async fn in_force(
     tx: &mut Tx<'_>,
-    config: &Config,
+    config: &AutopilotConfig,
     now: Timestamp,
 ) -> Result<ReadyLimits, StoreError> {
     let mut quotas = BTreeMap::new();
@@ -60,11 +59,6 @@ pub(super) async fn in_force(
             *known = (*known).max(Some(parked.until));
         }
     }
-    for (engine, until) in without_model(tx, &config.llm, now).await? {
-        let known = quotas.entry(engine).or_insert(Some(until));
-        *known = (*known).max(Some(until));
-    }
-    let config = &config.autopilot;
     let mut spent = BTreeMap::new();
     let budget = config.engine_tokens_per_day;
     if budget > 0 {
@@ -79,29 +73,4 @@ pub(super) async fn in_force(
         spent,
         ..ReadyLimits::default()
     })
-}
-
-/// Engines whose agents would ask a model only through providers that are left alone, and
-/// until when.
-async fn without_model(
-    tx: &mut Tx<'_>,
-    config: &LlmConfig,
-    now: Timestamp,
-) -> Result<Vec<(CliEngine, Timestamp)>, StoreError> {
-    if config.engines.is_empty() {
-        return Ok(Vec::new());
-    }
-    let parked: BTreeMap<_, _> = llm::parked(tx, now)
-        .await?
-        .into_iter()
-        .map(|one| (one.provider, one.until))
-        .collect();
-    let engines = config.engines.iter().filter_map(|name| {
-        let engine: CliEngine = name.parse().ok()?;
-        let asked = config.asked_by(&engine);
-        let until = asked.iter().map(|provider| parked.get(&provider.name));
-        let first_again = until.collect::<Option<Vec<_>>>()?.into_iter().min()?;
-        Some((engine, *first_again))
-    });
-    Ok(engines.collect())
 }

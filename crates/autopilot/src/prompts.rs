@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 
 use missiond_context::{own_words, with_own_words};
 use missiond_core::{Attempt, BoardTask, EngineeringPhase, Evidence, Isolation, Note};
-use missiond_guard::injection::caution;
 
 /// How much of the end of a failed check's output an agent is shown.
 const SHOWN_TAIL: usize = 3_000;
@@ -133,14 +132,7 @@ pub(super) fn of_checks(evidence: &[Evidence], round: u32, rounds: u32) -> Strin
         if !tail.is_empty() {
             let begin = tail.len().saturating_sub(SHOWN_TAIL);
             let begin = tail.ceil_char_boundary(begin);
-            let shown = &tail[begin..];
-            let _ = write!(text, " It said at its end:\n\n");
-            // What a check prints may come from anywhere: a dependency, a page it fetched.
-            let what = format!("the output of the check `{}`", said.check);
-            if let Some(caution) = caution(&what, shown) {
-                let _ = write!(text, "{caution}\n\n");
-            }
-            text.push_str(shown);
+            let _ = write!(text, " It said at its end:\n\n{}", &tail[begin..]);
         }
     }
     let left = rounds.saturating_sub(round);

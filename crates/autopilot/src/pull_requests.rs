@@ -158,7 +158,7 @@ pub(crate) async fn hand_over(
         };
         let board = &shared.board;
         let kept = board
-            .hand_over(task.id, opened, TraceContext::of(task.id))
+            .hand_over(task.id, opened, TraceContext::root())
             .await?;
         let reason = "its work is in a pull request";
         close_questions(shared, &kept, reason).await;
@@ -197,7 +197,7 @@ async fn settled(
     attempt: &Attempt,
     found: FoundPullRequest,
 ) -> Result<FoundPullRequest, PullRequestError> {
-    let (number, trace) = (found.number, TraceContext::of(task.id));
+    let (number, trace) = (found.number, TraceContext::root());
     match found.state {
         PullRequestState::Open => {}
         PullRequestState::Closed if task.status == BoardTaskStatus::Review => {

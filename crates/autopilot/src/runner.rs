@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use missiond_config::AutopilotConfig;
-use missiond_core::{Attempt, AttemptId, BoardTaskId, ExecutionId, TraceContext};
+use missiond_core::{Attempt, AttemptId, BoardTaskId, Event, ExecutionId, TraceContext};
 use missiond_store::StoreError;
 use missiond_timeline::FollowError;
 use tokio::sync::watch;
@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::decide::decide;
 use super::gather::{self, Rows};
 use super::jobs::{self, Cancellation, Failed, Report, Work};
+use super::memory;
 use super::view::{Action, Busy, Ending, Hours, Mode, Rules, Snapshot};
 use super::watch::Watches;
 use crate::board::BoardError;
@@ -59,9 +60,23 @@ struct Runner {
     renewed_at: Option<Instant>,
     following_up: bool,
     followed_up_at: Option<Instant>,
+    tending: bool,
+    tended_at: Option<Instant>,
+    extraction: Extraction,
     drained: bool,
     passed_at: Instant,
     idle: bool,
+}
+
+/// Whether finished tasks have something to teach.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extraction {
+    /// Nothing has finished since the last look.
+    Quiet,
+    Due,
+    UnderWay,
+    /// Something finished while one was under way.
+    UnderWayAndDue,
 }
 
 /// A step that was begun for an attempt.
@@ -92,6 +107,10 @@ impl Runner {
             renewed_at: None,
             following_up: false,
             followed_up_at: None,
+            tending: false,
+            tended_at: None,
+            // Whatever finished while no daemon ran.
+            extraction: Extraction::Due,
             drained: false,
             passed_at: Instant::now(),
             idle: false,
@@ -122,9 +141,7 @@ impl Runner {
             let ttl = self.config().lease();
             let (id, holder) = (found.attempt.id, self.holder.to_string());
             let board = &self.shared.board;
-            let adopted = board
-                .adopt(id, holder, ttl, trace_of(&found.attempt))
-                .await?;
+            let adopted = board.adopt(id, holder, ttl, TraceContext::root()).await?;
             if let Some(place) = &adopted.attempt.worktree {
                 // A check that was under way runs again.
                 missiond_workspace::end_strays(place).await;
@@ -145,6 +162,7 @@ impl Runner {
             tokio::select! {
                 event = follower.next() => match event {
                     Ok(event) => {
+                        self.count_finished(&event.event);
                         if self.watches.handle_event(&event) {
                             due.get_or_insert_with(|| Instant::now() + GATHERING);
                         }
@@ -187,6 +205,8 @@ impl Runner {
             parked,
         } = gather::rows(&self.shared, &self.holder).await?;
         let running = attempts.len();
+        self.tend_memory(mode);
+        self.extract(mode);
         self.forget(&attempts);
         self.call_off(mode, &attempts);
         let mut views = Vec::with_capacity(running);
@@ -253,6 +273,40 @@ impl Runner {
         self.follow_up_blocked(mode);
         self.pause_when_drained(mode, running).await;
         Ok(())
+    }
+
+    /// The first stage: what is due in the knowledge base.
+    fn tend_memory(&mut self, mode: Mode) {
+        let lately = |at: Instant| at.elapsed() < memory::TEND_EVERY;
+        if self.tending || self.tended_at.is_some_and(lately) || mode == Mode::Stopped {
+            return;
+        }
+        self.tending = true;
+        self.tended_at = Some(Instant::now());
+        let job = memory::tend(Arc::clone(&self.shared));
+        self.spawn(None, job, |_| Report::Tended);
+    }
+
+    /// The second: what finished tasks taught.
+    fn extract(&mut self, mode: Mode) {
+        if self.extraction != Extraction::Due || mode == Mode::Stopped {
+            return;
+        }
+        self.extraction = Extraction::UnderWay;
+        let job = memory::extract(Arc::clone(&self.shared));
+        self.spawn(None, job, |_| Report::Extracted { more: false });
+    }
+
+    fn count_finished(&mut self, event: &Event) {
+        let Event::BoardTaskUpdated { status, .. } = event else {
+            return;
+        };
+        if status.is_over() {
+            self.extraction = match self.extraction {
+                Extraction::Quiet | Extraction::Due => Extraction::Due,
+                Extraction::UnderWay | Extraction::UnderWayAndDue => Extraction::UnderWayAndDue,
+            };
+        }
     }
 
     /// What was answered about blocked tasks is done.
@@ -368,6 +422,17 @@ impl Runner {
                 self.leaving.remove(&execution);
             }
             Report::FollowedUp => self.following_up = false,
+            Report::Tended => self.tending = false,
+            Report::Extracted { more } => {
+                let due = more || self.extraction == Extraction::UnderWayAndDue;
+                self.extraction = if due {
+                    Extraction::Due
+                } else {
+                    Extraction::Quiet
+                };
+                // What was just taken in may be accepted by a rule.
+                self.tended_at = self.tended_at.filter(|_| !more);
+            }
             Report::Taken(id, Ok(())) => {
                 self.busy.remove(&id);
                 self.shared.steps().remove(&id);
@@ -410,13 +475,13 @@ impl Runner {
         let board = &self.shared.board;
         let rows = gather::rows(&self.shared, &self.holder).await?;
         for found in rows.attempts {
-            let beaten = board.heartbeat(&found.attempt, ttl, trace_of(&found.attempt));
+            let beaten = board.heartbeat(&found.attempt, ttl, TraceContext::root());
             match beaten.await {
                 Ok(_) => {}
                 // The machine slept, and nobody else has taken it since.
                 Err(BoardError::Store(StoreError::StaleLease { .. })) => {
                     let (id, holder) = (found.attempt.id, self.holder.to_string());
-                    match board.adopt(id, holder, ttl, trace_of(&found.attempt)).await {
+                    match board.adopt(id, holder, ttl, TraceContext::root()).await {
                         Ok(_) => {
                             tracing::warn!(attempt = %id, "attempt adopted again after its lease expired");
                         }
@@ -476,11 +541,6 @@ impl Runner {
             tracing::error!(%error, "end of drain not recorded");
         }
     }
-}
-
-/// What is done for an attempt is caused by its claim.
-fn trace_of(attempt: &Attempt) -> TraceContext {
-    TraceContext::of(attempt.task).began(attempt.id)
 }
 
 /// Who claims: this home on this machine, whichever run of the daemon it is.

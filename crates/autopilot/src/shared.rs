@@ -11,6 +11,7 @@ use missiond_config::Config;
 use missiond_core::{AttemptId, Clock, DaemonId, Timestamp};
 use missiond_egress::Egress;
 use missiond_executions::Executions;
+use missiond_memory::knowledge::{Knowledge, Tended};
 use missiond_runtime::Supervisor;
 use missiond_slots::Slots;
 use missiond_store::MissionDb;
@@ -36,8 +37,16 @@ pub struct Parts {
     pub executions: Arc<Executions>,
     pub questions: Arc<Questions>,
     pub context: ContextPipeline,
+    pub knowledge: Knowledge,
     /// What checks behind a wall go out by.
     pub egress: Arc<Egress>,
+}
+
+/// What the last round of the memory stage found, for whoever asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remembered {
+    pub at: Timestamp,
+    pub tended: Tended,
 }
 
 /// What the daemon itself does for an attempt at the moment.
@@ -74,6 +83,7 @@ pub(crate) struct Shared {
     pub(crate) handing_over: UnderWay,
     /// Names of slots that agents are being started in.
     names: Mutex<HashSet<String>>,
+    remembered: Mutex<Option<Remembered>>,
     steps: Mutex<HashMap<AttemptId, StepUnderWay>>,
 }
 
@@ -94,6 +104,7 @@ impl Shared {
             integrating: tokio::sync::Mutex::default(),
             handing_over: UnderWay::default(),
             names: Mutex::default(),
+            remembered: Mutex::default(),
             steps: Mutex::default(),
         }
     }
@@ -115,5 +126,10 @@ impl Shared {
     /// What is done for attempts at the moment.
     pub(crate) fn steps(&self) -> MutexGuard<'_, HashMap<AttemptId, StepUnderWay>> {
         self.steps.lock()
+    }
+
+    /// What the memory stage found last.
+    pub(crate) fn remembered(&self) -> MutexGuard<'_, Option<Remembered>> {
+        self.remembered.lock()
     }
 }

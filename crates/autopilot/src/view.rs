@@ -156,8 +156,6 @@ pub(super) struct Watched {
     /// When anything was last heard of it.
     pub heard_at: Timestamp,
     pub limit: Option<Limit>,
-    /// The budget of its task or run is used up, in the words it was refused with.
-    pub unpaid: Option<String>,
     /// Why it counts as stuck or as going in circles.
     pub stuck: Option<Stuck>,
 }

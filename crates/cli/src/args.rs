@@ -35,7 +35,6 @@ mod timeline;
 mod trust;
 mod upgrade;
 mod web;
-mod worker;
 mod worktree;
 
 use std::ffi::OsString;
@@ -82,7 +81,6 @@ pub(crate) use timeline::{TimelineCommand, TraceOf};
 pub(crate) use trust::TrustCommand;
 pub(crate) use upgrade::{UninstallArgs, UpgradeArgs};
 pub(crate) use web::{OpenArgs, TokenCommand};
-pub(crate) use worker::{WorkerCommand, WorkerTargetArgs};
 pub(crate) use worktree::WorktreeCommand;
 
 /// Run many coding agents from one place.
@@ -321,9 +319,6 @@ An approval is one approval, unless --for or --scope makes a rule of it.")]
     /// Work on the tasks of the board without anybody watching.
     #[command(subcommand)]
     Autopilot(AutopilotCommand),
-    /// Work that goes on by itself: list it, pause it, see what it did.
-    #[command(subcommand)]
-    Worker(WorkerCommand),
     /// Run programs in terminals that outlive the daemon, and look after them.
     #[command(subcommand)]
     Slot(SlotCommand),

@@ -1,10 +1,8 @@
 //! How agent CLIs are driven, and the agents that were added to those that are known.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use missiond_core::{CliEngine, Controller};
-use missiond_os::expand_home;
 use serde::{Deserialize, Serialize};
 
 use crate::keys::{InvalidValue, key_types, section};
@@ -26,8 +24,7 @@ section! {
         /// `["codex"]`.
         live terminal: Vec<String> = Vec::new();
         /// Agents that speak the Agent Client Protocol: `[[engines.added]]` with `name`,
-        /// `command` and, if wanted, `args`, `env` and what it may `read` and `write` behind a
-        /// wall beside its work and its arguments, for example its log-in. `mission engine add` writes them.
+        /// `command` and, if wanted, `args` and `env`. `mission engine add` writes them.
         live added: Vec<AddedEngine> = Vec::new();
     }
 }
@@ -42,26 +39,6 @@ pub struct AddedEngine {
     pub args: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Beside the files among `args`, what it needs behind a wall: its log-in, its sessions.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub read: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub write: Vec<String>,
-}
-
-impl AddedEngine {
-    /// What it may read behind a wall.
-    pub fn readable(&self) -> impl Iterator<Item = PathBuf> {
-        let files = self.args.iter().map(PathBuf::from);
-        let files = files.filter(|file| file.is_absolute() && file.exists());
-        files.chain(self.read.iter().map(|path| expand_home(Path::new(path))))
-    }
-
-    /// What it may change there.
-    pub fn writable(&self) -> impl Iterator<Item = PathBuf> {
-        let paths = self.write.iter();
-        paths.map(|path| expand_home(Path::new(path)))
-    }
 }
 
 impl EnginesConfig {
@@ -102,15 +79,12 @@ impl EnginesConfig {
             let message = format!("`{name}` is in `engines.structured` too");
             return Err(InvalidValue::new("engines.terminal", message));
         }
-        let is_relative = |path: &&String| !path.starts_with('/') && !path.starts_with("~/");
         for (index, added) in self.added.iter().enumerate() {
             let name = &added.name;
             let wrong = if !matches!(name, CliEngine::Other(_)) || name.name() == "rehearsal" {
                 format!("`{name}` is known already: give yours another name")
             } else if added.command.trim().is_empty() {
                 format!("`{name}` has no command")
-            } else if let Some(path) = added.read.iter().chain(&added.write).find(is_relative) {
-                format!("`{path}` of `{name}` is relative: begin it with / or ~/")
             } else if self.added[..index].iter().any(|other| other.name == *name) {
                 format!("two engines are called `{name}`")
             } else {

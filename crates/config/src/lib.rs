@@ -55,9 +55,7 @@ pub use engines::{AddedEngine, EnginesConfig};
 pub use http::HttpConfig;
 pub use keys::{KeySpec, Range, Reload};
 pub use knowledge::{EmbeddingProvider, KnowledgeConfig, SearchConfig};
-pub use llm::{
-    FOUND_OLLAMA, KeptTexts, LlmConfig, ModelLimitsConfig, ProviderConfig, ProviderFormat,
-};
+pub use llm::{FOUND_OLLAMA, KeptTexts, LlmConfig, ProviderConfig, ProviderFormat};
 pub use mcp::{McpClientConfig, McpConfig};
 pub use prices::{ListPrice, PriceList, PriceSource, price_list};
 pub use sandbox::{SandboxConfig, SandboxNetwork};

@@ -15,10 +15,7 @@ section! {
         /// Providers of models: `[[llm.providers]]` with `name`, `format` (`anthropic`,
         /// `responses`, `chat`, `gemini` or `ollama`) and, if wanted, `url`, one of
         /// `key_file`, `key_command` and `key_env`, `models` (other names for models),
-        /// `free`, `at_once`, `requests_per_minute`, `tokens_per_minute`,
-        /// `input_tokens_per_minute`, `output_tokens_per_minute`, `model_limits` (tables of a
-        /// `model`, or its beginning with a `*` behind, with any of these five limits) and
-        /// `day_usd`.
+        /// `free`, `at_once`, `requests_per_minute`, `tokens_per_minute` and `day_usd`.
         live providers: Vec<ProviderConfig> = Vec::new();
         /// Models for small questions, as `provider/model`; the next one is asked where
         /// the first cannot be.
@@ -106,57 +103,9 @@ pub struct ProviderConfig {
     pub requests_per_minute: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_minute: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_tokens_per_minute: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_tokens_per_minute: Option<u32>,
-    /// Of some of its models, beside its own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub model_limits: Vec<ModelLimitsConfig>,
     /// What its requests of a day may cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day_usd: Option<f64>,
-}
-
-/// Limits that some models of a provider have together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ModelLimitsConfig {
-    /// The name of a model as it is sent, or its beginning with a `*` behind.
-    pub model: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_once: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requests_per_minute: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens_per_minute: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_tokens_per_minute: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_tokens_per_minute: Option<u32>,
-}
-
-impl ModelLimitsConfig {
-    fn problem(&self) -> Option<String> {
-        let model = &self.model;
-        if model.is_empty() || model.trim_end_matches('*').contains('*') {
-            return Some(format!(
-                "`{model}` must be the name of a model, or its beginning with a `*` behind"
-            ));
-        }
-        let limits = [
-            self.at_once,
-            self.requests_per_minute,
-            self.tokens_per_minute,
-            self.input_tokens_per_minute,
-            self.output_tokens_per_minute,
-        ];
-        if limits.contains(&Some(0)) {
-            return Some(format!("a limit of `{model}` is 0: leave it out"));
-        }
-        let has_none = limits.iter().all(Option::is_none);
-        has_none.then(|| format!("`{model}` has no limit: give it one, or leave it out"))
-    }
 }
 
 const fn default_at_once() -> u32 {
@@ -164,7 +113,6 @@ const fn default_at_once() -> u32 {
 }
 
 const MAX_PROVIDERS: usize = 100;
-const MAX_MODEL_LIMITS: usize = 100;
 
 impl ProviderConfig {
     /// Where it is, without a final slash.
@@ -214,28 +162,9 @@ impl ProviderConfig {
             Some(self.at_once),
             self.requests_per_minute,
             self.tokens_per_minute,
-            self.input_tokens_per_minute,
-            self.output_tokens_per_minute,
         ];
         if counts.contains(&Some(0)) {
             return Some(format!("a limit of `{name}` is 0: leave it out"));
-        }
-        if self.model_limits.len() > MAX_MODEL_LIMITS {
-            return Some(format!(
-                "`{name}` has more than {MAX_MODEL_LIMITS} model_limits"
-            ));
-        }
-        for (index, limits) in self.model_limits.iter().enumerate() {
-            if let Some(problem) = limits.problem() {
-                return Some(format!("model_limits of `{name}`: {problem}"));
-            }
-            let earlier = &self.model_limits[..index];
-            if earlier.iter().any(|other| other.model == limits.model) {
-                let model = &limits.model;
-                return Some(format!(
-                    "model_limits of `{name}`: `{model}` is there twice"
-                ));
-            }
         }
         if self
             .day_usd
@@ -252,23 +181,6 @@ impl LlmConfig {
     #[must_use]
     pub fn is_for(&self, engine: &CliEngine) -> bool {
         self.engines.iter().any(|name| name == engine.name())
-    }
-
-    /// The providers that agents of an engine may come to, through the daemon: the first
-    /// of their format, and those that have other names for models.
-    #[must_use]
-    pub fn asked_by(&self, engine: &CliEngine) -> Vec<&ProviderConfig> {
-        let format = match engine {
-            _ if !self.is_for(engine) => return Vec::new(),
-            CliEngine::Claude => ProviderFormat::Anthropic,
-            CliEngine::Codex => ProviderFormat::Responses,
-            CliEngine::Gemini => ProviderFormat::Gemini,
-            _ => return Vec::new(),
-        };
-        let fitting = self.providers.iter().filter(|one| one.format == format);
-        let asked = fitting.enumerate();
-        let asked = asked.filter(|(place, one)| *place == 0 || !one.models.is_empty());
-        asked.map(|(_, one)| one).collect()
     }
 
     pub(crate) fn check(&self) -> Result<(), InvalidValue> {
@@ -363,18 +275,6 @@ mod tests {
             (
                 "name = \"a\"\nformat = \"chat\"\nat_once = 0",
                 "is 0: leave it out",
-            ),
-            (
-                "name = \"a\"\nformat = \"chat\"\nmodel_limits = [{model = \"m\"}]",
-                "model_limits of `a`: `m` has no limit",
-            ),
-            (
-                "name = \"a\"\nformat = \"chat\"\nmodel_limits = [{model = \"m*x\", at_once = 1}]",
-                "its beginning with a `*` behind",
-            ),
-            (
-                "name = \"a\"\nformat = \"chat\"\nmodel_limits = [{model = \"m\", tokens = 1}]",
-                "unknown field `tokens`",
             ),
             (
                 "name = \"a\"\nformat = \"chat\"\nkey = \"sk\"",

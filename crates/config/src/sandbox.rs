@@ -24,12 +24,11 @@ section! {
         /// The wall around the checks of tasks: `open` is none, `guarded` shows the folder
         /// of the work, toolchains and caches, `sealed` takes the network away too.
         live checks: Profile = Profile::Guarded, one of ["open", "guarded", "sealed"];
-        /// The wall around the commands that set up a place to work, at least that of
-        /// `agents`: who may add a task says what they are. Behind one, what they leave
-        /// running ends with them.
+        /// The wall around the commands that set up a place to work. What they leave
+        /// running ends with them unless this is `open`.
         live setup: Profile = Profile::Open, one of ["open", "guarded", "sealed"];
         /// The wall around the agents that the autopilot starts.
-        live agents: Profile = Profile::Guarded, one of ["open", "guarded", "sealed"];
+        live agents: Profile = Profile::Open, one of ["open", "guarded", "sealed"];
         /// The wall around the agents that people and programs start. What an agent starts
         /// is behind a wall no thinner than its own.
         live runs: Profile = Profile::Open, one of ["open", "guarded", "sealed"];
@@ -135,10 +134,7 @@ mod tests {
     #[test]
     fn what_an_agent_can_have_run_is_behind_a_wall_no_thinner_than_its_own() {
         let mut config = SandboxConfig::default();
-        assert_eq!(config.agents, Profile::Guarded);
         assert_eq!(config.around_checks(), Profile::Guarded);
-        assert_eq!(config.around_setup(), Profile::Guarded);
-        config.agents = Profile::Open;
         assert_eq!(config.around_setup(), Profile::Open);
         config.agents = Profile::Sealed;
         assert_eq!(config.around_checks(), Profile::Sealed);

@@ -12,12 +12,12 @@ use serde_json::Value;
 use crate::conversation::{Conversation, Owed};
 use crate::event::ControlEvent;
 use crate::options::{Dialect, Options};
-use crate::request::{ControlRequest, RequestId, SettingChoice, SettingName};
+use crate::request::{ControlRequest, RequestId};
 use crate::rpc::{self, Message};
 use crate::state::{Connection, ControlState, Waiting};
 use crate::text::Clipped;
 use crate::trouble::{Refusal, Trouble};
-use crate::{acp, app_server, json, settings};
+use crate::{acp, app_server, json};
 
 /// What came of a call: what happened, and the lines to write, each without its
 /// newline, in this order.
@@ -136,21 +136,6 @@ impl Client {
         }
         output.request = (self.core.last_id > before).then_some(RequestId(self.core.last_id));
         Ok(output)
-    }
-
-    /// What giving a setting this value would ask for. Checked against all that the agent
-    /// has told of its settings.
-    ///
-    /// # Errors
-    /// If no session is open, or the agent offers no such setting or value; with what it
-    /// does offer.
-    pub fn setting_choice(
-        &self,
-        name: SettingName<'_>,
-        value: &str,
-    ) -> Result<SettingChoice, Refusal> {
-        let session = self.core.session.as_ref().ok_or(Refusal::NoSession)?;
-        settings::choice(session, name, value)
     }
 
     /// What the protocol wants from us and no caller decides about. After a replay

@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::permission::{
     AgentRequestId, Announced, OptionKind, PermissionOption, PermissionRequest, Resolution,
 };
-use crate::request::{RequestId, SettingChoice};
+use crate::request::RequestId;
 use crate::rpc;
 use crate::state::{Connection, OpenPermission, Turn};
 use crate::text::Clipped;
@@ -42,8 +42,8 @@ pub(crate) struct AskedParams {
     pub(crate) cwd: Option<String>,
     /// The history comes too.
     pub(crate) is_load: bool,
-    /// What was chosen.
-    pub(crate) choice: Option<SettingChoice>,
+    /// The id of what was chosen.
+    pub(crate) choice: Option<(String, String)>,
 }
 
 /// A message the protocol wants from us that no caller decides about.

@@ -5,7 +5,7 @@ use missiond_core::{AgentStepStatus, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::permission::{AgentRequestId, PermissionRequest, Resolution};
-use crate::request::{RequestId, SettingChoice};
+use crate::request::RequestId;
 use crate::text::Clipped;
 use crate::tool::{ContentPart, ToolCall, ToolCallId, ToolCallUpdate, ToolInput};
 use crate::trouble::Trouble;
@@ -90,32 +90,6 @@ pub enum ToldBy {
     Modes,
     /// The list of models some agents give beside the stable protocol.
     Models,
-}
-
-impl Setting {
-    #[must_use]
-    pub fn has_category(&self, category: &str) -> bool {
-        let known = self.category.as_ref();
-        known.is_some_and(|known| known.text == category)
-    }
-
-    /// It is on or off, and has no list of choices.
-    #[must_use]
-    pub fn is_switch(&self) -> bool {
-        self.choices.is_empty() && matches!(self.current.as_str(), "true" | "false")
-    }
-
-    /// What it can be given.
-    #[must_use]
-    pub fn values(&self) -> Vec<String> {
-        if self.is_switch() {
-            return vec!["true".to_owned(), "false".to_owned()];
-        }
-        self.choices
-            .iter()
-            .map(|choice| choice.id.clone())
-            .collect()
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -430,19 +404,6 @@ pub enum ControlEvent {
     },
     /// The history was made shorter.
     ContextCompacted,
-    /// The agent has taken a value that we chose for one of its settings.
-    SettingChosen {
-        request: RequestId,
-        choice: SettingChoice,
-        /// Of the setting, where it has one: `mode` and `model` mean the same everywhere.
-        category: Option<String>,
-    },
-    /// A value we chose was not taken.
-    SettingRefused {
-        request: RequestId,
-        choice: SettingChoice,
-        error: AgentError,
-    },
     /// A request that has no event of its own was done.
     RequestDone {
         request: RequestId,

@@ -21,7 +21,6 @@ mod permission;
 mod replay;
 mod request;
 mod rpc;
-mod settings;
 mod state;
 mod text;
 mod tool;
@@ -47,7 +46,6 @@ pub use permission::{
 pub use replay::{Direction, RecordedLine, Replayed, Replayer, replay};
 pub use request::{
     ControlRequest, McpServer, NamedValue, OpenSession, PromptPart, RequestId, SessionChoice,
-    SettingChoice, SettingName,
 };
 pub use state::{Connection, ControlState, OpenPermission, Turn, Waiting};
 pub use text::Clipped;
@@ -55,4 +53,4 @@ pub use tool::{
     ContentChange, ContentPart, FileChange, FileOperation, Location, ToolCall, ToolCallId,
     ToolCallUpdate, ToolContent, ToolInput, ToolKind, ToolStatus,
 };
-pub use trouble::{Offered, Refusal, Trouble};
+pub use trouble::{Refusal, Trouble};

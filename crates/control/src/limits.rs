@@ -21,9 +21,6 @@ pub struct Limits {
     pub raw: usize,
     /// Elements kept of one list: options, plan entries, commands, locations.
     pub list: usize,
-    /// Values kept of one setting: some agents offer every model of every provider, and
-    /// what is not kept cannot be chosen.
-    pub choices: usize,
     /// Requests of ours that wait for an answer.
     pub open_requests: usize,
     /// Requests of the agent that wait for ours.
@@ -44,7 +41,6 @@ impl Default for Limits {
             input: 256 * 1024,
             raw: 4 * 1024,
             list: 256,
-            choices: 2048,
             open_requests: 64,
             open_permissions: 32,
             tool_calls: 512,

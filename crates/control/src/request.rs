@@ -75,24 +75,6 @@ pub enum PromptPart {
     },
 }
 
-/// A value for one of the settings of a session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SettingChoice {
-    /// The id of the setting.
-    pub setting: String,
-    /// The id of the choice, or `true` or `false`.
-    pub value: String,
-}
-
-/// A setting as somebody names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SettingName<'a> {
-    Mode,
-    Model,
-    /// By its id, or by what the agent calls it.
-    Called(&'a str),
-}
-
 /// What a controller is asked to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -120,7 +102,5 @@ pub enum ControlRequest {
     SetModel {
         model: String,
     },
-    /// Gives any setting of the session another value.
-    Set(SettingChoice),
     Close,
 }

@@ -42,30 +42,6 @@ pub enum Trouble {
     TooManyEvents { omitted: usize },
 }
 
-/// Names to choose from, for a sentence: all of them are kept, and the first are said.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offered(pub Vec<String>);
-
-impl Offered {
-    const SAID: usize = 40;
-}
-
-impl std::fmt::Display for Offered {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("none");
-        }
-        for (index, name) in self.0.iter().take(Self::SAID).enumerate() {
-            let before = if index > 0 { ", " } else { "" };
-            write!(f, "{before}`{}`", Clipped::new(name, 100).text)?;
-        }
-        match self.0.len().saturating_sub(Self::SAID) {
-            0 => Ok(()),
-            more => write!(f, " and {more} more"),
-        }
-    }
-}
-
 /// Why something cannot be asked of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -91,14 +67,6 @@ pub enum Refusal {
     NotOffered(&'static str),
     #[error("the agent has no {what} `{id}`")]
     NoSuchChoice { what: &'static str, id: String },
-    #[error("the agent has no setting `{name}`: it offers {offered}")]
-    NoSuchSetting { name: String, offered: Offered },
-    #[error("`{setting}` cannot be `{value}`: the agent offers {offered}")]
-    NoSuchValue {
-        setting: String,
-        value: String,
-        offered: Offered,
-    },
     #[error("no permission request {0} is open")]
     NoSuchPermission(AgentRequestId),
     #[error("permission request {0} was answered already")]

@@ -162,19 +162,6 @@ pub struct AuditedDecision {
     pub hash: String,
 }
 
-/// The database was put back on purpose: from here on it knows no more than this.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AuditedRestore {
-    /// How many records of the audit it remembers.
-    pub records: u64,
-    /// The last event of its timeline.
-    pub last_event: Seq,
-    /// The last of its decisions about permissions.
-    pub last_decision: i64,
-    /// It holds the journals too, and they are as old.
-    pub holds_journals: bool,
-}
-
 /// A key that signs from here on, with what proves that its holder and the holder of the
 /// one before wanted that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -219,8 +206,6 @@ pub struct AuditRecord {
     pub events: Option<AuditedEvents>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<AuditedDecision>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub restored: Option<AuditedRestore>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<AuditedKey>,
 }

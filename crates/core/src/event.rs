@@ -15,7 +15,7 @@ use crate::{
     AccessId, AccessKind, Anomaly, AttemptId, BoardTaskId, BoardTaskStatus, CliEngine, Controller,
     ConversationId, DaemonId, EngineeringPhase, EntryId, ErrorCode, ExecutionActivity,
     ExecutionAttention, ExecutionId, ExecutionLifecycle, FencingToken, IncidentId, MessageId,
-    ObservationId, PtyState, QuestionId, Severity, SlotId, Timestamp, TraceContext, TurnId,
+    ObservationId, PtyState, QuestionId, Severity, SlotId, TaskId, Timestamp, TraceContext, TurnId,
 };
 
 /// The place of a persistent event in the timeline: 1, 2, 3 … without holes.
@@ -63,6 +63,7 @@ pub struct TimelineEvent {
 pub enum Category {
     Pty,
     Message,
+    Task,
     Board,
     Slot,
     Knowledge,
@@ -84,21 +85,8 @@ pub enum Durability {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KindSpec {
     pub kind: &'static str,
-    /// Its name in the source.
-    pub variant: &'static str,
     pub category: Category,
     pub durability: Durability,
-    /// What has happened when it is told. No kind is declared without.
-    pub sentence: &'static str,
-    pub fields: &'static [FieldSpec],
-}
-
-/// One field of a kind of event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FieldSpec {
-    pub name: &'static str,
-    /// Its type as the source writes it.
-    pub of: &'static str,
 }
 
 /// The spec of the kind with this name, if there is one.
@@ -145,7 +133,7 @@ impl<'de> Deserialize<'de> for Event {
 
 macro_rules! events {
     ($($category:ident {
-        $($durability:ident $(#[doc = $doc:literal])+ $variant:ident = $kind:literal {
+        $($durability:ident $(#[$doc:meta])* $variant:ident = $kind:literal {
             $($field:ident: $type:ty),* $(,)?
         })*
     })*) => {
@@ -154,7 +142,7 @@ macro_rules! events {
         #[serde(tag = "type")]
         pub enum Event {
             $($(
-                $(#[doc = $doc])+
+                $(#[$doc])*
                 #[serde(rename = $kind)]
                 $variant { $($field: $type),* },
             )*)*
@@ -164,14 +152,8 @@ macro_rules! events {
         pub const KINDS: &[KindSpec] = &[
             $($(KindSpec {
                 kind: $kind,
-                variant: stringify!($variant),
                 category: Category::$category,
                 durability: Durability::$durability,
-                sentence: concat!($($doc),+).trim_ascii(),
-                fields: &[$(FieldSpec {
-                    name: stringify!($field),
-                    of: stringify!($type),
-                }),*],
             },)*)*
         ];
 
@@ -190,23 +172,13 @@ macro_rules! events {
             }
 
             #[must_use]
-            pub const fn kind(&self) -> &'static str {
+            pub const fn spec(&self) -> KindSpec {
                 match self {
-                    $($(Self::$variant { .. } => $kind,)*)*
-                }
-            }
-
-            #[must_use]
-            pub const fn category(&self) -> Category {
-                match self {
-                    $($(Self::$variant { .. } => Category::$category,)*)*
-                }
-            }
-
-            #[must_use]
-            pub const fn durability(&self) -> Durability {
-                match self {
-                    $($(Self::$variant { .. } => Durability::$durability,)*)*
+                    $($(Self::$variant { .. } => KindSpec {
+                        kind: $kind,
+                        category: Category::$category,
+                        durability: Durability::$durability,
+                    },)*)*
                 }
             }
         }
@@ -215,8 +187,13 @@ macro_rules! events {
 
 impl Event {
     #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        self.spec().kind
+    }
+
+    #[must_use]
     pub const fn is_persistent(&self) -> bool {
-        matches!(self.durability(), Durability::Persistent)
+        matches!(self.spec().durability, Durability::Persistent)
     }
 }
 
@@ -231,15 +208,13 @@ events! {
         /// Bytes arrived; `offset` counts from the start of the recording.
         PtyOutput = "pty_output" { slot: SlotId, offset: u64, bytes: u64 }
         Ephemeral
-        /// A picture was taken of the screen of a slot, by `by`.
-        PtyScreenshot = "pty_screenshot" { slot: SlotId, columns: u16, rows: u16, by: String }
+        PtyScreenshot = "pty_screenshot" { slot: SlotId, path: String }
         Persistent
         /// A dialog waits for an answer.
         ConfirmRequired = "confirm_required" {
             slot: SlotId, execution: Option<ExecutionId>, title: String, options: Vec<String>,
         }
         Persistent
-        /// A dialog was answered: by a rule, or by whoever took its keys.
         ConfirmResolved = "confirm_resolved" { slot: SlotId, chosen: String, by: String }
         Persistent
         /// A prompt was typed and never taken.
@@ -250,23 +225,41 @@ events! {
     }
     Message {
         Persistent
-        /// So many messages of a conversation were taken in at once. What was said longer
-        /// ago than a day is taken in and is no news.
         ConversationMessageLogged = "conversation_message_logged" {
-            conversation: ConversationId, execution: Option<ExecutionId>, messages: u32,
+            conversation: ConversationId, message: MessageId, role: String,
         }
+        Persistent
+        ImageMessageInserted = "image_message_inserted" {
+            conversation: ConversationId, message: MessageId, images: u32,
+        }
+        Persistent
+        MessagePersisted = "message_persisted" { conversation: ConversationId, message: MessageId }
         Persistent
         /// A message to an agent was queued, held, delivered or failed.
         MessageDelivery = "message_delivery" {
             execution: ExecutionId, message: MessageId, outcome: String, reason: Option<String>,
         }
+        Persistent
+        NarrationSessionCompleted = "narration_session_completed" {
+            conversation: ConversationId, narrated: u32,
+        }
+    }
+    Task {
+        Persistent
+        TaskCreated = "task_created" { task: TaskId }
+        Persistent
+        TaskStarted = "task_started" { task: TaskId, slot: SlotId, token: FencingToken }
+        Persistent
+        TaskCompleted = "task_completed" { task: TaskId, slot: Option<SlotId> }
+        Persistent
+        TaskFailed = "task_failed" { task: TaskId, slot: Option<SlotId>, error: String }
+        Persistent
+        SlotTaskDispatched = "slot_task_dispatched" { slot: SlotId, task: TaskId }
     }
     Board {
         Persistent
-        /// A task was put on the board.
         BoardTaskCreated = "board_task_created" { task: BoardTaskId, title: String }
         Persistent
-        /// A task was changed, or stands otherwise.
         BoardTaskUpdated = "board_task_updated" { task: BoardTaskId, status: BoardTaskStatus }
         Persistent
         /// Of the alternatives of a task, this one was kept.
@@ -274,12 +267,10 @@ events! {
             task: BoardTaskId, instead_of: Vec<BoardTaskId>,
         }
         Persistent
-        /// An attempt of a task began.
         BoardTaskClaimed = "board_task_claimed" {
             task: BoardTaskId, attempt: AttemptId, holder: String, token: FencingToken,
         }
         Persistent
-        /// A task went on to another phase.
         BoardPhaseChanged = "board_phase_changed" {
             task: BoardTaskId, from: EngineeringPhase, to: EngineeringPhase,
         }
@@ -289,7 +280,6 @@ events! {
             task: BoardTaskId, attempt: AttemptId, passed: u32, failed: u32,
         }
         Persistent
-        /// Whoever held something did not say in time that they still do.
         LeaseExpired = "lease_expired" { resource: String, holder: String, token: FencingToken }
         Persistent
         /// A result arrived under a lease that was no longer held.
@@ -297,27 +287,20 @@ events! {
             resource: String, holder: String, token: FencingToken,
         }
         Persistent
-        /// A person is asked.
         QuestionCreated = "question_created" {
             question: QuestionId, task: Option<BoardTaskId>, slot: Option<SlotId>,
         }
         Persistent
-        /// A question has its answer.
         QuestionAnswered = "question_answered" { question: QuestionId, by: String }
         Persistent
-        /// A question was closed without an answer.
         QuestionDismissed = "question_dismissed" { question: QuestionId, by: String }
     }
     Slot {
         Persistent
-        /// A program runs in a terminal of its own.
         SlotCreated = "slot_created" { slot: SlotId, name: String, engine: CliEngine }
         Persistent
-        /// The program of a slot worked, and now waits for its next prompt.
         SlotBecameIdle = "slot_became_idle" { slot: SlotId, execution: Option<ExecutionId> }
         Persistent
-        /// What a slot does, as a daemon that took over or a session of a person's own
-        /// tells it.
         SlotStateChanged = "slot_state_changed" { slot: SlotId, state: PtyState }
         Persistent
         /// Another program has the conversation, and how that is driven.
@@ -328,10 +311,8 @@ events! {
         /// Its recording cannot be written, and the program waits until it can.
         SlotRecordingStalled = "slot_recording_stalled" { slot: SlotId, name: String, why: String }
         Persistent
-        /// Its recording can be written again.
         SlotRecordingResumed = "slot_recording_resumed" { slot: SlotId }
         Persistent
-        /// The terminal of a slot is gone.
         SlotClosed = "slot_closed" { slot: SlotId, reason: String }
         Persistent
         /// Something is wrong with what a slot does.
@@ -339,10 +320,8 @@ events! {
             slot: SlotId, subject: String, anomaly: Anomaly, detail: String,
         }
         Persistent
-        /// What was wrong with a slot is over.
         SlotAnomalyOver = "slot_anomaly_over" { slot: SlotId, subject: String, anomaly: Anomaly }
         Persistent
-        /// The program of a slot has ended.
         SessionCompleted = "session_completed" {
             slot: SlotId, conversation: Option<ConversationId>, exit_status: Option<i32>,
             signal: Option<i32>, last_words: Option<String>,
@@ -350,11 +329,11 @@ events! {
     }
     Knowledge {
         Persistent
-        /// Entries of the knowledge base were added, revised or archived.
         KbBatchMutated = "kb_batch_mutated" { added: u32, revised: u32, archived: u32 }
         Persistent
-        /// A new entry repeats, refines, replaces or contradicts another.
         KbConflictDetected = "kb_conflict_detected" { entry: EntryId, other: EntryId, relation: String }
+        Persistent
+        DeepAnalysisCompleted = "deep_analysis_completed" { conversation: ConversationId }
         Persistent
         /// A pass of the code map found changed files.
         CodeIndexed = "code_indexed" {
@@ -370,7 +349,6 @@ events! {
         /// The code of a beacon is not found any more.
         BeaconLost = "beacon_lost" { root: String, beacon: String, from: String }
         Ephemeral
-        /// So many entries of the knowledge base have their vector.
         EmbeddingProgress = "embedding_progress" { done: u64, total: u64 }
     }
     CliEngine {
@@ -380,7 +358,6 @@ events! {
             execution: ExecutionId, slot: SlotId, engine: CliEngine, cwd: String,
         }
         Persistent
-        /// What an agent does, or whether it needs somebody, is not what it was.
         ExecutionStateChanged = "execution_state_changed" {
             execution: ExecutionId, lifecycle: ExecutionLifecycle,
             attention: ExecutionAttention, activity: ExecutionActivity,
@@ -397,21 +374,16 @@ events! {
             execution: ExecutionId, request: ObservationId, question: String,
         }
         Persistent
-        /// One run of an agent is over.
         ExecutionEnded = "execution_ended" {
             execution: ExecutionId, lifecycle: ExecutionLifecycle,
         }
         Persistent
-        /// The program of an agent has taken up a prompt.
         CliRequestStarted = "cli_request_started" { execution: ExecutionId, engine: CliEngine }
         Persistent
-        /// It is done with the prompt. The tokens are those it told of since it took the
-        /// prompt up, or since this daemon follows it.
         CliRequestCompleted = "cli_request_completed" {
             execution: ExecutionId, input_tokens: u64, output_tokens: u64,
         }
         Ephemeral
-        /// An agent begins to use a tool, or is done with it.
         CliToolActivity = "cli_tool_activity" { execution: ExecutionId, tool: String, running: bool }
         Persistent
         /// The vendor's limit was reached; work may go on at `resets_at`.
@@ -426,21 +398,25 @@ events! {
     }
     Pipeline {
         Persistent
-        /// A turn of a conversation is over.
+        SessionOrganized = "session_organized" { conversation: ConversationId, repaired: u32 }
+        Persistent
         TurnExtracted = "turn_extracted" { conversation: ConversationId, turn: TurnId }
+        Persistent
+        IntentAnalyzed = "intent_analyzed" { conversation: ConversationId, intent: String }
+        Persistent
+        RetrospectiveCompleted = "retrospective_completed" {
+            conversation: ConversationId, lessons: u32,
+        }
     }
     System {
         Persistent
-        /// The daemon runs.
         DaemonStarted = "daemon_started" { host: String, pid: u32, version: String }
         Persistent
-        /// The daemon ends in order.
         DaemonStopped = "daemon_stopped" { reason: String }
         Persistent
         /// An earlier run ended without closing.
         DaemonCrashFound = "daemon_crash_found" { run: DaemonId, host: String, pid: u32 }
         Persistent
-        /// The configuration was read again and is in force.
         ConfigReloaded = "config_reloaded" { changed: Vec<String>, needs_restart: Vec<String> }
         Persistent
         /// A person changed a setting through the daemon; values are without passwords.
@@ -451,7 +427,6 @@ events! {
             new: Option<String>, undoes: Option<u64>,
         }
         Persistent
-        /// A changed configuration was refused; the one before stays in force.
         ConfigRejected = "config_rejected" { error: String }
         Persistent
         /// What agents may do was changed. `rule` is its name, `sentence` what it says.
@@ -459,7 +434,6 @@ events! {
             rule: String, sentence: String, by: String,
         }
         Persistent
-        /// A rule on what agents may do was taken away.
         PermissionRuleRemoved = "permission_rule_removed" {
             rule: String, sentence: String, by: String,
         }
@@ -510,7 +484,6 @@ events! {
         /// What it said before stays in force.
         ManifestRejected = "manifest_rejected" { file: String, error: String }
         Ephemeral
-        /// Somebody asked the daemon something, and was answered.
         OperationFinished = "operation_finished" {
             operation: String, micros: u64, error: Option<ErrorCode>,
         }
@@ -521,12 +494,10 @@ events! {
         /// A person or a script marked this moment.
         NoteAdded = "note_added" { text: String, author: String }
         Persistent
-        /// Something went wrong that was not wrong before. The same again is counted, not told.
         IncidentOpened = "incident_opened" {
             incident: IncidentId, kind: String, severity: Severity, summary: String,
         }
         Persistent
-        /// An incident is over: a person said so, or it ended by itself.
         IncidentResolved = "incident_resolved" { incident: IncidentId, by: String }
         Persistent
         /// A consumer could not handle events and will try again.
@@ -544,7 +515,6 @@ events! {
             server: String, tool: String, micros: u64, outcome: String, error: Option<ErrorCode>,
         }
         Persistent
-        /// An external MCP server was connected, lost, parked or stopped.
         McpServerStateChanged = "mcp_server_state_changed" {
             server: String, from: String, to: String, reason: Option<String>,
         }
@@ -556,19 +526,7 @@ events! {
         McpToolProgress = "mcp_tool_progress" {
             server: String, tool: String, progress: f64, total: Option<f64>, message: Option<String>,
         }
-        Persistent
-        /// Background workers were let work or paused: one (`worker/NAME`), all, or those of
-        /// a kind or a domain. `switch` is none where nothing is said any more.
-        WorkerSwitched = "worker_switched" {
-            node: String, switch: Option<String>, by: String, reason: String,
-        }
-        Persistent
-        /// A unit of a background worker was given up.
-        WorkerUnitFailed = "worker_unit_failed" {
-            worker: String, unit: String, subject: String, attempts: u32, error: String,
-        }
         Ephemeral
-        /// How far work in the background has come.
         WorkerProgress = "worker_progress" { worker: String, done: u64, total: Option<u64> }
     }
 }
@@ -580,12 +538,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kinds_other_parts_are_written_for_are_there() {
+    fn the_kinds_the_source_report_names_are_all_there() {
         let named = [
             "pty_state_changed",
             "pty_output",
             "pty_screenshot",
             "conversation_message_logged",
+            "image_message_inserted",
+            "task_created",
+            "task_completed",
+            "slot_task_dispatched",
             "board_task_created",
             "board_task_updated",
             "board_task_claimed",
@@ -593,11 +555,16 @@ mod tests {
             "slot_state_changed",
             "session_completed",
             "kb_batch_mutated",
+            "deep_analysis_completed",
             "cli_request_started",
             "cli_request_completed",
             "cli_tool_activity",
+            "session_organized",
             "turn_extracted",
+            "intent_analyzed",
             "question_created",
+            "narration_session_completed",
+            "message_persisted",
         ];
         for kind in named {
             assert!(kind_spec(kind).is_some(), "{kind}");
@@ -610,7 +577,7 @@ mod tests {
         assert_eq!(kinds.len(), KINDS.len());
         assert!(KINDS.len() >= 40);
         let categories: BTreeSet<_> = KINDS.iter().map(|spec| spec.category).collect();
-        assert_eq!(categories.len(), 8);
+        assert_eq!(categories.len(), 9);
     }
 
     #[test]

@@ -37,7 +37,6 @@ mod slot_name;
 mod symbol_kind;
 mod trace;
 mod usage;
-mod worker;
 
 pub use access::{AccessKind, UnknownAccessKind};
 pub use agent_told::{
@@ -46,7 +45,6 @@ pub use agent_told::{
 };
 pub use audit::{
     AuditKind, AuditRecord, AuditWho, AuditedDecision, AuditedEvents, AuditedJournal, AuditedKey,
-    AuditedRestore,
 };
 pub use board::{
     Alternative, Alternatives, Attempt, BoardTask, Budget, BudgetScope, Check, CheckVerdict, Claim,
@@ -70,9 +68,7 @@ pub use entity::{
     Anomaly, DaemonRun, Incident, IncidentState, Lease, RunEnd, Severity, Slot, SlotKind, Task,
 };
 pub use error::ErrorCode;
-pub use event::{
-    Category, Durability, Event, FieldSpec, KINDS, KindSpec, Seq, TimelineEvent, kind_spec,
-};
+pub use event::{Category, Durability, Event, KINDS, KindSpec, Seq, TimelineEvent, kind_spec};
 pub use glob::glob;
 pub use ids::{
     AccessId, AttemptId, BoardTaskId, ConversationId, DaemonId, EntryId, ExecutionId, FencingToken,
@@ -102,4 +98,3 @@ pub use slot_name::{InvalidSlotName, SlotName};
 pub use symbol_kind::{InvalidSymbolKind, SymbolKind};
 pub use trace::{InvalidTraceId, SpanId, TraceContext, TraceId};
 pub use usage::{Cost, TokenCounts};
-pub use worker::{ControlNode, UnknownWorkerWord, WorkerDomain, WorkerKind, WorkerSwitch};

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::ids::{BoardTaskId, ExecutionId, Id, Kind};
+use crate::ids::{Id, Kind};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a {what}: expected {digits} hexadecimal digits, not all zero")]
@@ -152,17 +152,6 @@ impl TraceContext {
         }
     }
 
-    /// The beginning of a run of an agent: in the chain of the task it works for, or of a
-    /// chain of its own. For whoever continues it; what the run itself follows from is
-    /// in the event of its start.
-    #[must_use]
-    pub fn of_run(execution: ExecutionId, task: Option<BoardTaskId>) -> Self {
-        match task {
-            Some(task) => Self::of(task).began(execution),
-            None => Self::of(execution),
-        }
-    }
-
     /// Continues the chain: what comes next was caused by `self`.
     #[must_use]
     pub fn child(&self) -> Self {
@@ -177,7 +166,7 @@ impl TraceContext {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::AttemptId;
+    use crate::{AttemptId, BoardTaskId};
 
     #[test]
     fn a_child_shares_the_trace_and_names_its_parent() {
@@ -199,20 +188,6 @@ mod tests {
         assert_eq!(claimed.trace_id, created.trace_id);
         assert_eq!(claimed.parent_span_id, Some(created.span_id));
         assert_ne!(claimed.span_id, created.span_id);
-    }
-
-    #[test]
-    fn a_run_stands_in_the_chain_of_its_task() {
-        let (execution, task) = (ExecutionId::generate(), BoardTaskId::generate());
-        let claimed = TraceContext::of(task).began(AttemptId::generate());
-        let started = claimed.began(execution);
-        let continued = TraceContext::of_run(execution, Some(task));
-        assert_eq!(continued.child().parent_span_id, Some(started.span_id));
-        assert_eq!(continued.trace_id, started.trace_id);
-        assert_eq!(
-            TraceContext::of_run(execution, None),
-            TraceContext::of(execution)
-        );
     }
 
     #[test]

@@ -7,12 +7,11 @@ use missiond_api::Home;
 use missiond_audit::anchors::Anchors;
 use missiond_audit::timeline::AuditedTimeline;
 use missiond_audit::{AuditLog, Entry};
-use missiond_core::{AuditKind, Clock, Severity, TraceContext};
+use missiond_core::{AuditKind, Clock, Severity};
 use missiond_operations::VERSION;
 use missiond_runtime::Supervisor;
 use missiond_store::MissionDb;
-use missiond_store::incidents::Report;
-use missiond_timeline::Timeline;
+use missiond_store::incidents::{self, Report};
 
 use crate::bootstrap::StartError;
 
@@ -22,7 +21,7 @@ pub(crate) async fn start(
     home: &Home,
     clock: &Arc<dyn Clock>,
     places: Anchors,
-    (db, timeline): (&MissionDb, &Timeline),
+    db: &MissionDb,
     supervisor: &Supervisor,
 ) -> Result<(AuditLog, AuditedTimeline), StartError> {
     let (folder, identity) = (home.audit_dir(), home.identity_dir());
@@ -46,8 +45,9 @@ pub(crate) async fn start(
                 "The audit is not as it was left: {problem}. `mission audit verify` says more."
             ),
         };
-        let reported = timeline.report_incident(report, TraceContext::root());
-        reported.await?;
+        let now = clock.now();
+        db.write(move |tx| Box::pin(async move { incidents::report(tx, &report, now).await }))
+            .await?;
     }
     if let Some(torn) = &opened.torn {
         tracing::warn!(file = %torn.display(), "unfinished end of audit moved aside");

@@ -22,7 +22,6 @@ use missiond_autopilot::board::Board;
 use missiond_autopilot::worktrees::Worktrees;
 use missiond_autopilot::{self as autopilot, Autopilot};
 use missiond_briefing::{self as briefing, ContextPipeline};
-use missiond_cognition::{self as cognition, Cognition};
 use missiond_config::policy_files::PolicyFiles;
 use missiond_config::{Config, ConfigError, LogConfig, changes};
 use missiond_core::{Clock, DaemonId, ErrorCode, Event, SystemClock, TraceContext};
@@ -53,7 +52,7 @@ use missiond_store::{DbUrl, MissionDb, StoreError};
 use missiond_timeline::activity::Activity;
 use missiond_timeline::incidents::IncidentRecorder;
 use missiond_timeline::metrics::Metrics;
-use missiond_timeline::{Consumer, Consumers, Timeline, TimelineError};
+use missiond_timeline::{Consumers, Timeline, TimelineError};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -374,8 +373,7 @@ async fn infrastructure(
         home_name_in(&db_url, &host, home.data_dir()),
         &home.audit_dir(),
     );
-    let (audit, of_timeline) =
-        audit::start(&home, &clock, places, (&db, &timeline), &supervisor).await?;
+    let (audit, of_timeline) = audit::start(&home, &clock, places, &db, &supervisor).await?;
     Ok(Base {
         id,
         host,
@@ -514,27 +512,9 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         executions: Arc::clone(&executions),
         questions: Arc::clone(&questions),
         context: context.clone(),
+        knowledge: knowledge.clone(),
         egress: Arc::clone(network.egress()),
     };
-    let upkeep = cognition::workers::LastUpkeep::default();
-    let worked_on = cognition::workers::Memory {
-        db: base.db.clone(),
-        clock: Arc::clone(&base.clock),
-        knowledge: knowledge.clone(),
-        conversations: conversations.clone(),
-        code: Arc::clone(&code),
-    };
-    let background = Cognition::new(
-        cognition::Parts {
-            daemon: base.id,
-            home: home_name(&base.host, &base.home),
-            db: base.db.clone(),
-            timeline: base.timeline.clone(),
-            clock: Arc::clone(&base.clock),
-            supervisor: base.supervisor.clone(),
-        },
-        cognition::workers::all(worked_on, upkeep.clone()),
-    );
     Ok(Arc::new(DaemonState {
         id: base.id,
         host: base.host,
@@ -556,8 +536,6 @@ fn pipelines(base: Base, gateways: Gateways) -> Result<Daemon, StartError> {
         executions,
         context,
         autopilot: Arc::new(Autopilot::new(parts, base.supervisor.clone())),
-        cognition: Arc::new(background),
-        upkeep,
         questions,
         permissions,
         notifications,
@@ -715,10 +693,12 @@ struct Working {
 
 /// Phase 5: what works without being asked, each after what it needs.
 async fn workers(daemon: &Daemon) -> Result<Working, StartError> {
-    let mut consumers: Vec<Arc<dyn Consumer>> =
-        vec![Arc::new(Activity), Arc::new(IncidentRecorder)];
-    consumers.extend(daemon.cognition.consumers());
-    let consumers = Consumers::start(&daemon.timeline, consumers, &daemon.supervisor).await?;
+    let consumers = Consumers::start(
+        &daemon.timeline,
+        vec![Arc::new(Activity), Arc::new(IncidentRecorder)],
+        &daemon.supervisor,
+    )
+    .await?;
     *daemon.consumers.lock() = Some(consumers);
     let pending = daemon
         .settings
@@ -737,7 +717,6 @@ async fn workers(daemon: &Daemon) -> Result<Working, StartError> {
         Arc::clone(&daemon.code) as _,
         Arc::new(daemon.knowledge.clone()) as _,
         Arc::new(daemon.conversations.clone()) as _,
-        Arc::clone(&daemon.cognition) as _,
     ];
     for component in &components {
         Arc::clone(component).start().await?;

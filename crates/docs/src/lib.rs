@@ -24,8 +24,6 @@ mod terminal;
 #[cfg(test)]
 mod documents_tests;
 #[cfg(test)]
-mod events_page_tests;
-#[cfg(test)]
 mod tests;
 
 pub use find::{UnknownPage, find};

@@ -2,7 +2,6 @@
 //! length 1.
 
 use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use missiond_knowledge::vectors::normalised;
@@ -10,7 +9,6 @@ use missiond_knowledge::{EmbedError, Embedder, ModelName, Purpose, Reads};
 
 use crate::bert::{Architecture, Encoder, WeightsError};
 use crate::catalogue::{ModelSpec, NETWORK, VOCABULARY};
-use crate::install::open_checked;
 use crate::onnx::OnnxFile;
 use crate::wordpiece::WordPiece;
 
@@ -34,20 +32,17 @@ impl std::fmt::Debug for EmbeddedModel {
 }
 
 impl EmbeddedModel {
-    /// Loads an installed model from its folder, if its files are those of the catalogue: a
-    /// network that somebody else has put there would say what is near to what.
+    /// Loads an installed model from its folder.
     pub fn load(folder: &Path, spec: &'static ModelSpec) -> Result<Self, EmbedError> {
         let problem = |file: &str, error: &dyn std::fmt::Display| {
             EmbedError::Model(format!("{}: {error}", folder.join(file).display()))
         };
-        let mut vocabulary = String::new();
-        open_listed(folder, spec, VOCABULARY)?
-            .read_to_string(&mut vocabulary)
+        let vocabulary = std::fs::read_to_string(folder.join(VOCABULARY))
             .map_err(|e| problem(VOCABULARY, &e))?;
         let tokenizer =
             WordPiece::from_vocabulary(&vocabulary).map_err(|e| problem(VOCABULARY, &e))?;
-        let network = open_listed(folder, spec, NETWORK)?;
-        let network = load_network(network, spec).map_err(|e| problem(NETWORK, &e))?;
+        let network =
+            load_network(&folder.join(NETWORK), spec).map_err(|e| problem(NETWORK, &e))?;
         if tokenizer.vocabulary_size() > network.vocabulary_size() {
             let error = format!(
                 "it has {} pieces, and the network knows {}",
@@ -74,14 +69,8 @@ impl EmbeddedModel {
     }
 }
 
-/// A file of the model, as the catalogue lists it.
-fn open_listed(folder: &Path, spec: &ModelSpec, name: &str) -> Result<File, EmbedError> {
-    let listed = spec.files.iter().find(|file| file.name == name);
-    let listed = listed.ok_or_else(|| EmbedError::Model(format!("{name} is not listed")))?;
-    open_checked(folder, spec, listed).map_err(|error| EmbedError::Model(error.to_string()))
-}
-
-fn load_network(file: File, spec: &ModelSpec) -> Result<Encoder, WeightsError> {
+fn load_network(file: &Path, spec: &ModelSpec) -> Result<Encoder, WeightsError> {
+    let file = File::open(file).map_err(crate::onnx::OnnxError::Io)?;
     let architecture = Architecture {
         hidden: spec.dimension as usize,
         layers: spec.layers,

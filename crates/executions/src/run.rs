@@ -13,7 +13,7 @@ use missiond_core::{
     ExecutionId, ExecutionLifecycle, MessageId, Principal, PtyState, Seq, SlotId, Timestamp,
     TraceContext,
 };
-use missiond_journal::catalogue::{Edge, Fact, SignalType, ToolUse, limits};
+use missiond_journal::catalogue::{SignalType, limits};
 use missiond_journal::record::{EffectStatus, OwnerEffect, OwnerEffectKind};
 use missiond_journal::{
     Acknowledgement, Confidence, ExecutionState, Journal, JournalError, MessageAcknowledgement,
@@ -80,8 +80,6 @@ pub struct Run {
     /// What the timeline knows. Held while something is recorded and told, so
     /// that both ledgers have it in the same order.
     told: Mutex<Published>,
-    /// The prompt its program has taken up and is not done with.
-    request: parking_lot::Mutex<Option<RequestUnderWay>>,
     pub(super) notices: UnboundedSender<Notice>,
     /// There is a message to deliver.
     pub(super) message: Notify,
@@ -112,42 +110,14 @@ impl Published {
             activity: state.activity,
         }
     }
-
-    /// Whether a prompt is at work.
-    fn works(self) -> bool {
-        matches!(
-            self.lifecycle,
-            ExecutionLifecycle::Starting | ExecutionLifecycle::Running | ExecutionLifecycle::Paused
-        ) && !matches!(
-            self.activity,
-            ExecutionActivity::Idle | ExecutionActivity::Unknown
-        )
-    }
-}
-
-/// A prompt that is at work, with the tokens that were used before it.
-#[derive(Debug, Clone, Copy)]
-struct RequestUnderWay {
-    input_tokens: u64,
-    output_tokens: u64,
-}
-
-impl RequestUnderWay {
-    const fn of(state: &ExecutionState) -> Self {
-        Self {
-            input_tokens: state.telemetry.input_tokens,
-            output_tokens: state.telemetry.output_tokens,
-        }
-    }
 }
 
 /// A run for a task continues the chain of the task, another one begins its own.
 fn trace_of(execution: ExecutionId, owner: &OwnerRef) -> TraceContext {
-    let task = match owner.entity {
-        OwnerEntity::Task => owner.id.parse().ok(),
-        _ => None,
-    };
-    TraceContext::of_run(execution, task)
+    match (owner.entity, owner.id.parse::<BoardTaskId>()) {
+        (OwnerEntity::Task, Ok(task)) => TraceContext::of(task).began(execution),
+        _ => TraceContext::of(execution),
+    }
 }
 
 impl Run {
@@ -161,10 +131,9 @@ impl Run {
     ) -> Result<(Self, UnboundedReceiver<Notice>), JournalError> {
         let (notices, received) = unbounded_channel();
         let id = journal.execution();
-        let (engine, told, trace, request) = journal.peek(|state| {
-            let (trace, told) = (trace_of(id, &state.owner), Published::of(state));
-            let request = told.works().then(|| RequestUnderWay::of(state));
-            (state.engine.clone(), told, trace, request)
+        let (engine, told, trace) = journal.peek(|state| {
+            let trace = trace_of(id, &state.owner);
+            (state.engine.clone(), Published::of(state), trace)
         })?;
         let run = Self {
             id,
@@ -177,7 +146,6 @@ impl Run {
             supervisor,
             audit,
             told: Mutex::new(told),
-            request: parking_lot::Mutex::new(request),
             notices,
             message: Notify::new(),
             output: Notify::new(),
@@ -222,10 +190,6 @@ impl Run {
                 execution: Some(run.id),
             };
             let used = audited::tool_use(&agent, run.trace(), &seen.observed);
-            let tool = match &seen.observed {
-                Observed::Fact(Fact::ToolUse(used)) => Some(run.tool_activity(used)),
-                _ => None,
-            };
             let new = NewObservation {
                 execution: run.id,
                 key: seen.key,
@@ -237,12 +201,10 @@ impl Run {
             let acknowledgement = run
                 .blocking(move |journal| journal.observe(at, new))
                 .await?;
-            let is_news = !matches!(acknowledgement.outcome, Outcome::Duplicate { .. });
-            if let Some(used) = used.filter(|_| is_news) {
+            if let Some(used) = used
+                && !matches!(acknowledgement.outcome, Outcome::Duplicate { .. })
+            {
                 run.audit.record_soon(used).await;
-            }
-            if let Some(tool) = tool.filter(|_| is_news) {
-                run.timeline.publish(tool, run.trace.child());
             }
             if let Some(signal) = signal {
                 run.publish_signal(signal, &acknowledgement).await;
@@ -383,7 +345,6 @@ impl Run {
         if now != *told && self.publish_state(now).await {
             *told = now;
         }
-        self.begin_request(now).await;
         for effect in due {
             let key = effect.key;
             let event = self.event_of(&effect);
@@ -404,53 +365,6 @@ impl Run {
                 }
             }
         }
-    }
-
-    fn tool_activity(&self, used: &ToolUse) -> Event {
-        Event::CliToolActivity {
-            execution: self.id,
-            tool: used.tool.as_str().to_owned(),
-            running: used.edge == Edge::Began,
-        }
-    }
-
-    async fn begin_request(&self, now: Published) {
-        if !now.works() || self.request.lock().is_some() {
-            return;
-        }
-        let Ok(begun) = self.journal.peek(RequestUnderWay::of) else {
-            return;
-        };
-        *self.request.lock() = Some(begun);
-        self.record(Event::CliRequestStarted {
-            execution: self.id,
-            engine: self.engine.clone(),
-        })
-        .await;
-    }
-
-    /// Tells that its program is done with a prompt, if it is. Asked once what it says of
-    /// its tokens was read: transcripts tell them after the screen is at rest.
-    pub(super) async fn complete_request(&self) {
-        let _order = self.told.lock().await;
-        let read = self
-            .journal
-            .peek(|state| (Published::of(state), RequestUnderWay::of(state)));
-        let Ok((now, used)) = read else {
-            return;
-        };
-        if now.works() {
-            return;
-        }
-        let Some(before) = self.request.lock().take() else {
-            return;
-        };
-        self.record(Event::CliRequestCompleted {
-            execution: self.id,
-            input_tokens: used.input_tokens.saturating_sub(before.input_tokens),
-            output_tokens: used.output_tokens.saturating_sub(before.output_tokens),
-        })
-        .await;
     }
 
     fn event_of(&self, effect: &OwnerEffect) -> Event {

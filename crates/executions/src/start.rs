@@ -342,13 +342,7 @@ impl Context {
         plan.files.push(startup::planned(&folder, &dialogs));
         plan.files.push(choices.planned(&folder));
         let folders = (new.cwd.as_path(), folder.as_path());
-        let sandbox = self.place(
-            new.sandbox,
-            (id, &new.engine),
-            folders,
-            &environment,
-            &plan.argv,
-        )?;
+        let sandbox = self.place(new.sandbox, (id, &new.engine), folders, &environment)?;
         Ok(Prepared {
             sandbox,
             dialogs,
@@ -442,7 +436,7 @@ impl Context {
             control: plan_control,
             sandbox: prepared.sandbox,
         };
-        let open = self.slots.spawn(new, Some(begun)).await?;
+        let open = self.slots.spawn(new, begun.child()).await?;
         let pid = open.record.program_pid;
         run.observe(facts::of_process(Process::Started { pid }))
             .await?;

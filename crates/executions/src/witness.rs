@@ -283,7 +283,7 @@ impl Witness {
             return Ok(());
         }
         self.open = differs.is_some();
-        let slot = run.slot.to_string();
+        let (at, slot) = (context.clock.now(), run.slot.to_string());
         let report = differs.map(|both| incidents::Report {
             kind: WITNESS_DISAGREES.to_owned(),
             subject: slot.clone(),
@@ -293,14 +293,20 @@ impl Witness {
                 name()
             ),
         });
-        let timeline = &context.timeline;
-        match report {
-            Some(report) => timeline.report_incident(report, run.trace()).await?,
-            None => {
-                let over = timeline.resolve_incident(WITNESS_DISAGREES, slot, run.trace());
-                over.await?;
-            }
-        }
+        context
+            .db
+            .write(move |tx| {
+                let (report, slot) = (report.clone(), slot.clone());
+                Box::pin(async move {
+                    match &report {
+                        Some(report) => incidents::report(tx, report, at).await.map(drop),
+                        None => incidents::resolve_open(tx, WITNESS_DISAGREES, &slot, at)
+                            .await
+                            .map(drop),
+                    }
+                })
+            })
+            .await?;
         Ok(())
     }
 

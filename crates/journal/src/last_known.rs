@@ -4,13 +4,10 @@
 use missiond_core::{ClaimKind, ObservationId, PtyState, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{DiagnosticCode, Edge, Fact, Process, SettingChange, Signal, Speaker};
+use crate::catalogue::{DiagnosticCode, Edge, Fact, Process, Signal, Speaker};
 use crate::observation::{Observation, Observed};
 use crate::policy::Verdict;
 use crate::record::DecisionRecorded;
-
-/// Settings whose value somebody chose that are kept.
-const MOST_SETTINGS: usize = 64;
 
 /// So many characters of the last words are kept.
 const EXCERPT_CHARS: usize = 300;
@@ -33,9 +30,6 @@ pub struct LastKnown {
     /// When the limits that are used up are open again, as told last.
     #[serde(default)]
     pub limit_resets_at: Option<Timestamp>,
-    /// What was chosen for the agent's settings while it ran, the newest of each.
-    #[serde(default)]
-    pub changed_settings: Vec<SettingChange>,
     /// Observed last, and not decided on.
     undecided: Option<(ObservationId, Update)>,
 }
@@ -67,7 +61,6 @@ enum Update {
     Words(String, Timestamp),
     Screen(PtyState),
     TurnBegan,
-    Setting(SettingChange),
     Limit {
         ended_turn: Option<(String, Timestamp)>,
         resets_at: Option<Timestamp>,
@@ -100,13 +93,6 @@ impl LastKnown {
             (Update::Words(words, at), _) => self.last_words = Some((words, at)),
             (Update::Screen(state), _) => self.screen = Some(state),
             (Update::TurnBegan, _) => self.limit = None,
-            (Update::Setting(change), _) => {
-                let changed = &mut self.changed_settings;
-                changed.retain(|known| known.setting != change.setting);
-                changed.push(change);
-                let too_many = changed.len().saturating_sub(MOST_SETTINGS);
-                changed.drain(..too_many);
-            }
             (
                 Update::Limit {
                     ended_turn,
@@ -146,7 +132,6 @@ fn of_fact(fact: &Fact, at: Timestamp) -> Option<Update> {
         }
         Fact::Reading(reading) => Some(Update::Screen(reading.state)),
         Fact::Turn(turn) if turn.edge == Edge::Began => Some(Update::TurnBegan),
-        Fact::SettingChange(change) => Some(Update::Setting(change.clone())),
         Fact::RateLimits(limits) => {
             let words = limits.reached.as_ref().filter(|_| limits.ended_turn);
             let words = words.map(|words| words.chars().take(EXCERPT_CHARS).collect());

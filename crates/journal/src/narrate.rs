@@ -214,16 +214,6 @@ fn of_fact(fact: &Fact) -> String {
             )
         }
         Fact::Setting(setting) => format!("{} is {}", word(&setting.of), setting.value),
-        Fact::SettingChange(change) => {
-            format!("{} was changed to {}", change.setting, change.value)
-        }
-        Fact::SubAgent(agent) => format!("sub-agent {} {}", agent.session, word(&agent.edge)),
-        Fact::FileChange(change) => match (change.added, change.removed) {
-            (Some(added), Some(removed)) => {
-                format!("{} changed, +{added} -{removed} lines", change.path)
-            }
-            _ => format!("{} changed", change.path),
-        },
         Fact::Session(session) => format!("the conversation is {}", session.id),
         Fact::Process(Process::Started { pid }) => format!("process {pid} started"),
         Fact::Process(Process::Exited {
@@ -432,24 +422,6 @@ mod tests {
         assert_eq!(
             told("setting", r#"{"of": "mode", "value": "code"}"#),
             "mode is code"
-        );
-        assert_eq!(
-            told(
-                "setting_change",
-                r#"{"setting": "effort", "value": "high"}"#
-            ),
-            "effort was changed to high"
-        );
-        assert_eq!(
-            told("sub_agent", r#"{"edge": "began", "session": "thread-2"}"#),
-            "sub-agent thread-2 began"
-        );
-        assert_eq!(
-            told(
-                "file_change",
-                r#"{"path": "a.rs", "added": 2, "removed": 0}"#
-            ),
-            "a.rs changed, +2 -0 lines"
         );
     }
 

@@ -7,7 +7,7 @@ use missiond_core::{DeliveryStatus, ExecutionLifecycle, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{Edge, Fact, MessageContent, Process, Signal, Speaker, limits};
+use crate::catalogue::{Fact, MessageContent, Process, Signal, Speaker, limits};
 use crate::frame::Sequence;
 use crate::observation::Observed;
 use crate::policy::Verdict;
@@ -175,14 +175,6 @@ fn of_fact(fact: &Fact) -> Option<(Zone, &str, &str)> {
         }
         Fact::Diagnostic(diagnostic) => (Zone::Runtime, "diagnostic", &diagnostic.detail),
         Fact::RateLimits(limits) => (Zone::Runtime, "limit reached", limits.reached.as_deref()?),
-        Fact::SubAgent(agent) => {
-            let title = match agent.edge {
-                Edge::Began => "sub-agent began",
-                Edge::Ended => "sub-agent ended",
-            };
-            (Zone::Workflow, title, &agent.session)
-        }
-        Fact::FileChange(change) => (Zone::Workflow, "file changed", &change.path),
         Fact::Process(Process::Lost { reason }) => (Zone::Runtime, "process lost", reason),
         _ => return None,
     })

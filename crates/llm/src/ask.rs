@@ -5,17 +5,17 @@ use std::time::{Duration, Instant};
 
 use missiond_core::Timestamp;
 use missiond_net::http::{Bytes, HttpError, Method, Response, StatusCode, Uri, header, request};
+use serde_json::Value;
 
 use crate::Llm;
 use crate::error::LlmError;
 use crate::formats::{Failure, FailureKind, Reader, is_stream, read_failure};
-use crate::gate::{Attempts, Class, Health, Next, Parking, PassRequest, after_failure};
+use crate::gate::{Attempts, Class, Health, Next, Parking, after_failure};
 use crate::items::{Answer, Item, Piece, Request, Stop, Usage};
 use crate::ledger::{Asker, Ledger, Planned};
 use crate::price;
 use crate::registry::Provider;
 use crate::router::ModelName;
-use crate::shaped::spoken;
 
 /// An error is no longer; more of it is not read.
 const MAX_ERROR: usize = 64 << 10;
@@ -172,21 +172,17 @@ impl Llm {
         let now = self.clock.now();
         let passed = self
             .gate
-            .pass(&PassRequest {
-                provider: &provider.name,
-                model: &model,
-                class: ask.class,
-                tokens: price::likely_tokens(body.len()),
+            .pass(
+                &provider.name,
+                ask.class,
+                price::likely_tokens(body.len()),
                 now,
                 deadline,
-            })
+            )
             .await
             .map_err(|closed| Trouble::NotNow(closed.into()))?;
         // After the gate: what waits reserves nothing.
-        let reserved = self
-            .ledger
-            .reserve(reservation.after(passed.waited()), &self.supervisor)
-            .await;
+        let reserved = self.ledger.reserve(reservation, &self.supervisor).await;
         let unsettled = reserved.map_err(Trouble::Final)?;
         let sent_at = self.clock.now();
         let mut run = Run {
@@ -202,13 +198,12 @@ impl Llm {
         let first_at = run.first_piece.map(|after| sent_at.plus(after));
         match outcome {
             Ok(answer) => {
-                passed.answered(answer.usage.output);
                 passed.tell(if answer.stop == Stop::Cut {
                     Health::Failed
                 } else {
                     Health::Well
                 });
-                let end = self.ledger.end_of(&answer, first_at, spoken);
+                let end = self.ledger.end_of(&answer, first_at, Answer::text);
                 self.ledger.settle(&entry, end, &answer.usage).await;
                 if answer.stop == Stop::Cut {
                     let why = answer
@@ -482,4 +477,16 @@ fn last_words(request: &Request) -> Option<String> {
         _ => None,
     });
     Some(texts.collect::<Vec<_>>().join("\n"))
+}
+
+/// The JSON of an answer for which a schema was asked.
+#[must_use]
+pub fn structured(answer: &Answer) -> Option<Value> {
+    let called = answer.items.iter().find_map(|item| match item {
+        Item::Call(call) if crate::formats::is_answer_tool(&call.name) => {
+            Some(call.arguments.value())
+        }
+        _ => None,
+    });
+    called.or_else(|| serde_json::from_str(answer.text().trim()).ok())
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use missiond_store::StoreError;
 use missiond_store::llm::{self, ChatMessage, ChatSession};
-use serde_json::Value;
 
 use crate::Llm;
 use crate::ask::{Answered, Ask};
@@ -13,7 +12,6 @@ use crate::gate::Class;
 use crate::items::{Item, Message, Piece, Request, Role};
 use crate::ledger::Asker;
 use crate::router::{ModelName, Need, Route, Tier};
-use crate::schema::{AnswerSchema, Problem};
 
 /// So many of the last messages go with a question.
 const REMEMBERED: u32 = 100;
@@ -33,8 +31,6 @@ pub struct Said {
     /// This model and no other.
     pub model: Option<ModelName>,
     pub max_output: Option<u32>,
-    /// The answer is to be JSON of this schema.
-    pub schema: Option<AnswerSchema>,
     pub asker: Asker,
 }
 
@@ -44,19 +40,10 @@ pub struct Reply {
     pub session: String,
     pub route: Route,
     pub answered: Answered,
-    /// What it says: JSON where a schema was given.
-    pub text: String,
-    /// The JSON.
-    pub value: Option<Value>,
-    /// What was wrong with the answer before, if it had to be asked for twice.
-    pub mended: Vec<Problem>,
-    /// Of all of it, in millionths of a dollar; none when nobody can say.
-    pub cost: Option<u64>,
 }
 
 impl Llm {
-    /// Says something and waits for the answer. Both are kept when it is there. An answer
-    /// of a schema is heard when it is known to fit, and not before.
+    /// Says something and waits for the answer. Both are kept when it is there.
     pub async fn chat(
         &self,
         said: Said,
@@ -78,7 +65,7 @@ impl Llm {
             Some(id) => self.session(id).await?,
         };
         let mut messages: Vec<Message> = earlier.iter().map(message).collect();
-        messages.push(spoken(Role::User, &said.text));
+        messages.push(text(Role::User, &said.text));
         let bytes = earlier.iter().map(|one| one.content.len()).sum::<usize>() + said.text.len();
         let need = Need {
             tier: said.tier,
@@ -104,26 +91,7 @@ impl Llm {
             asker: said.asker,
             within: WITHIN,
         };
-        let (answered, value, mended, cost) = match &said.schema {
-            None => {
-                let answered = self.ask(&ask, pieces).await?;
-                let cost = answered.cost;
-                (answered, None, Vec::new(), cost)
-            }
-            Some(schema) => {
-                let shaped = self.ask_shaped(&ask, schema).await?;
-                (
-                    shaped.answered,
-                    Some(shaped.value),
-                    shaped.mended,
-                    shaped.cost,
-                )
-            }
-        };
-        let text = match &value {
-            None => answered.answer.text(),
-            Some(value) => value.to_string(),
-        };
+        let answered = self.ask(&ask, pieces).await?;
         let kept = [
             ChatMessage {
                 role: "user".to_owned(),
@@ -133,7 +101,7 @@ impl Llm {
             },
             ChatMessage {
                 role: "assistant".to_owned(),
-                content: text.clone(),
+                content: answered.answer.text(),
                 request: Some(answered.id.clone()),
                 at: self.clock.now(),
             },
@@ -150,10 +118,6 @@ impl Llm {
             session: session.id,
             route,
             answered,
-            text,
-            value,
-            mended,
-            cost,
         })
     }
 
@@ -186,10 +150,10 @@ fn message(kept: &ChatMessage) -> Message {
         "assistant" => Role::Assistant,
         _ => Role::User,
     };
-    spoken(role, &kept.content)
+    text(role, &kept.content)
 }
 
-fn spoken(role: Role, text: &str) -> Message {
+fn text(role: Role, text: &str) -> Message {
     Message {
         role,
         items: vec![Item::Text(text.to_owned())],

@@ -1,12 +1,11 @@
 //! Why a model did not answer, in a sentence for whoever asked.
 
 use missiond_audit::AuditError;
-use missiond_core::{ErrorCode, Timestamp};
+use missiond_core::ErrorCode;
 use missiond_store::StoreError;
 
 use crate::formats::{Failure, FailureKind, ReadError};
 use crate::gate::Closed;
-use crate::schema::{Problem, SchemaError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum LlmError {
@@ -24,9 +23,8 @@ pub enum LlmError {
     #[error(transparent)]
     Closed(#[from] Closed),
     #[error(
-        "the budget {key} of {} dollars {what} has {} left, and this request may cost {}{}",
-         dollars(*.most), dollars(.most.saturating_sub(*.spent)), dollars(*.needed),
-         filled_again(*.resets_at)
+        "the budget {key} of {} dollars {what} has {} left, and this request may cost {}",
+         dollars(*.most), dollars(.most.saturating_sub(*.spent)), dollars(*.needed)
     )]
     Spent {
         key: &'static str,
@@ -34,8 +32,6 @@ pub enum LlmError {
         most: u64,
         spent: u64,
         needed: u64,
-        /// When it is filled again; a person has to raise it when absent.
-        resets_at: Option<Timestamp>,
     },
     #[error(
         "nobody knows what {model} costs, and there is a budget: give it a price in \
@@ -52,18 +48,6 @@ pub enum LlmError {
     Unreadable { provider: String, error: ReadError },
     #[error("the answer of {provider} broke off: {why}")]
     Cut { provider: String, why: String },
-    #[error("the schema of the answer cannot be used: {0}")]
-    Schema(#[from] SchemaError),
-    #[error(
-        "{model} gave an answer that does not fit the schema, also when it was told so: {}",
-        listed(.problems)
-    )]
-    Unfit {
-        model: String,
-        problems: Vec<Problem>,
-    },
-    #[error("{model} would not answer: {said}")]
-    Declined { model: String, said: String },
     #[error("there is no conversation `{0}` with the router")]
     NoSession(String),
     #[error(transparent)]
@@ -73,25 +57,13 @@ pub enum LlmError {
 }
 
 impl LlmError {
-    /// Whether a quota or the money is used up, and until when: inside, nothing stands
-    /// where a person has to see to it.
-    #[must_use]
-    pub const fn used_up(&self) -> Option<Option<Timestamp>> {
-        match self {
-            Self::Closed(Closed::Parked { until, .. }) => Some(Some(*until)),
-            Self::Spent { resets_at, .. } => Some(*resets_at),
-            _ => None,
-        }
-    }
-
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NoModels | Self::Key { .. } | Self::Unpriced { .. } => ErrorCode::InvalidConfig,
             Self::NoProvider(_) | Self::NoSession(_) => ErrorCode::NotFound,
-            Self::NoModelName(_) | Self::Schema(_) => ErrorCode::InvalidParams,
+            Self::NoModelName(_) => ErrorCode::InvalidParams,
             Self::Closed(Closed::Deadline { .. }) => ErrorCode::Timeout,
-            Self::Closed(Closed::Gone { .. }) => ErrorCode::NotFound,
             Self::Closed(_) => ErrorCode::RateLimited,
             Self::Spent { .. } => ErrorCode::RateLimited,
             Self::Failed { failure, .. } => match failure.kind {
@@ -100,19 +72,11 @@ impl LlmError {
                 FailureKind::NoModel => ErrorCode::NotFound,
                 _ => ErrorCode::Upstream,
             },
-            Self::Unreadable { .. }
-            | Self::Cut { .. }
-            | Self::Unfit { .. }
-            | Self::Declined { .. } => ErrorCode::Upstream,
+            Self::Unreadable { .. } | Self::Cut { .. } => ErrorCode::Upstream,
             Self::Store(error) => error.code(),
             Self::Audit(error) => error.code(),
         }
     }
-}
-
-fn listed(problems: &[Problem]) -> String {
-    let problems: Vec<_> = problems.iter().map(Problem::to_string).collect();
-    problems.join("; ")
 }
 
 /// Millionths of a dollar as people read them.
@@ -120,10 +84,4 @@ fn listed(problems: &[Problem]) -> String {
 pub fn dollars(micro: u64) -> String {
     let cents = micro.div_ceil(100);
     format!("{}.{:04}", cents / 10_000, cents % 10_000)
-}
-
-fn filled_again(at: Option<Timestamp>) -> String {
-    at.map_or_else(String::new, |at| {
-        format!("; it is filled again at {}", at.in_utc())
-    })
 }

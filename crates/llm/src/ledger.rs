@@ -9,12 +9,11 @@ use missiond_core::{
 };
 use missiond_runtime::{OnPanic, Supervisor};
 use missiond_store::llm::{Budget, NewRequest, Purse, RequestEnd, Spent, UsedTokens};
-use missiond_store::token_usage::{begin_of_day, end_of_day};
+use missiond_store::token_usage::begin_of_day;
 use missiond_store::{MissionDb, llm};
 use std::sync::Arc;
 
 use crate::error::LlmError;
-use crate::gate::Waited;
 use crate::items::{Answer, Stop, Usage};
 use crate::price;
 use crate::registry::{Provider, microdollars};
@@ -136,15 +135,6 @@ impl Drop for Unsettled {
 }
 
 impl Reservation {
-    /// It had to wait for its turn.
-    pub(crate) fn after(mut self, waited: &Waited) -> Self {
-        let millis = u64::try_from(waited.total.as_millis()).unwrap_or(u64::MAX);
-        self.request.waited_ms = millis;
-        let cause = waited.cause().filter(|_| millis > 0);
-        self.request.waited_for = cause.map(ToString::to_string);
-        self
-    }
-
     /// Whether it can be refused; what cannot be need not be waited for.
     pub(crate) fn is_bound(&self) -> bool {
         !self.budgets.is_empty()
@@ -185,7 +175,6 @@ impl Ledger {
                 most,
                 spent: 0,
                 needed: reserved,
-                resets_at: None,
             });
         }
         let keeps_texts = config.llm.keep == KeptTexts::Masked;
@@ -212,8 +201,6 @@ impl Ledger {
                 task: asker.task,
                 started_at: now,
                 reserved,
-                waited_ms: 0,
-                waited_for: None,
                 prompt: planned.prompt.filter(|_| keeps_texts),
             },
             budgets,
@@ -263,10 +250,6 @@ impl Ledger {
         unsettled.release();
         let refused = entry.audited.outcome("refused: its budget is spent");
         self.audit.record_soon(refused).await;
-        let resets_at = match budget.purse {
-            Purse::Execution(_) | Purse::Task(_) => None,
-            Purse::Provider(..) | Purse::Everything(_) => Some(end_of_day(self.clock.now())),
-        };
         let (key, what) = match budget.purse {
             Purse::Execution(_) => ("`llm.execution_usd`", "for this run".to_owned()),
             Purse::Task(task) => ("`llm.task_usd`", format!("for {task}")),
@@ -279,7 +262,6 @@ impl Ledger {
             most: budget.most,
             spent,
             needed,
-            resets_at,
         })
     }
 

@@ -1,7 +1,6 @@
 //! Every model behind one gate.
 //!
-//! Two users: the daemon, which asks ([`Llm::ask`], [`Llm::ask_for`] where the answer is to
-//! be a value of a type, [`Llm::chat`]), and the agents it
+//! Two users: the daemon, which asks ([`Llm::ask`], [`Llm::chat`]), and the agents it
 //! runs, whose requests pass through ([`Llm::relay`]). Both go through the same gate,
 //! the same budgets and the same record; neither agent nor record ever has a key.
 //! [`formats`] speaks with providers, [`gate`] decides what may be asked now.
@@ -19,12 +18,10 @@ mod price;
 mod registry;
 mod relay;
 mod router;
-mod schema;
 mod service;
-mod shaped;
 mod tokens;
 
-pub use ask::{Answered, Ask};
+pub use ask::{Answered, Ask, structured};
 pub use chat::{Reply, Said};
 pub use error::{LlmError, dollars};
 pub use keys::KeySource;
@@ -33,7 +30,5 @@ pub use price::{cost, price_of};
 pub use registry::Provider;
 pub use relay::{Activity, AgentOfToken, Face, Incoming, Refused, RelayBody, Relayed, Watch};
 pub use router::{ModelName, Need, Route, Tier, route};
-pub use schema::{AnswerSchema, Problem, SchemaError};
 pub use service::{Llm, Parts, ProviderState};
-pub use shaped::Shaped;
 pub use tokens::{Access, AccessError};

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use missiond_config::{FOUND_OLLAMA, LlmConfig, ModelLimitsConfig, ProviderConfig, ProviderFormat};
+use missiond_config::{FOUND_OLLAMA, LlmConfig, ProviderConfig, ProviderFormat};
 
 use crate::formats::Format;
-use crate::gate::{BreakerLimits, Limits, ModelLimits, PaceLimits};
+use crate::gate::{BreakerLimits, Limits, PaceLimits};
 use crate::keys::KeySource;
 
 /// A provider of models.
@@ -58,11 +58,8 @@ impl Provider {
                 pace: PaceLimits {
                     requests: config.requests_per_minute,
                     tokens: config.tokens_per_minute,
-                    input_tokens: config.input_tokens_per_minute,
-                    output_tokens: config.output_tokens_per_minute,
                 },
                 breaker: BREAKER,
-                models: config.model_limits.iter().map(model_limits).collect(),
             },
             day: config.day_usd.map(microdollars),
             found: false,
@@ -82,7 +79,6 @@ impl Provider {
                 at_once: 2,
                 pace: PaceLimits::default(),
                 breaker: BREAKER,
-                models: Vec::new(),
             },
             day: None,
             found: true,
@@ -108,19 +104,6 @@ impl Provider {
             })
             .unwrap_or(&self.base_url);
         format!("{base}{path}")
-    }
-}
-
-fn model_limits(configured: &ModelLimitsConfig) -> ModelLimits {
-    ModelLimits {
-        models: configured.model.clone(),
-        at_once: configured.at_once,
-        pace: PaceLimits {
-            requests: configured.requests_per_minute,
-            tokens: configured.tokens_per_minute,
-            input_tokens: configured.input_tokens_per_minute,
-            output_tokens: configured.output_tokens_per_minute,
-        },
     }
 }
 

@@ -134,8 +134,6 @@ pub fn route(config: &LlmConfig, found: &[ModelName], need: &Need) -> Result<Rou
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn config() -> LlmConfig {
@@ -203,76 +201,5 @@ mod tests {
         let route = route(&nothing, &found, &Need::default()).unwrap();
         assert_eq!(route.models, found);
         assert!(ModelName::parse("tiny").is_err() && ModelName::parse("/x").is_err());
-    }
-
-    fn models() -> impl Strategy<Value = Vec<String>> {
-        prop::collection::vec("[a-c]/[a-z]{1,4}", 0..4)
-    }
-
-    prop_compose! {
-        fn any_config()(fast in models(), default in models(), premium in models()) -> LlmConfig {
-            LlmConfig { fast, default, premium, ..LlmConfig::default() }
-        }
-    }
-
-    prop_compose! {
-        fn any_need()(
-            tier in prop::option::of(prop::sample::select(&Tier::ALL[..])),
-            judges: bool,
-            bytes in prop_oneof![0usize..3_000, 0usize..1_000_000],
-            uses_tools: bool,
-        ) -> Need {
-            Need { tier, judges, bytes, uses_tools }
-        }
-    }
-
-    proptest! {
-        /// Whatever is configured and needed: who is asked was named for it, whole and in
-        /// order, somebody is asked where anybody may be, and nothing but the need decides.
-        #[test]
-        fn a_route_is_one_that_was_configured(
-            config in any_config(), need in any_need(), found in prop::option::of("[a-z]{1,4}"),
-        ) {
-            let found: Vec<_> = found
-                .iter()
-                .map(|model| ModelName { provider: "ollama".to_owned(), model: model.clone() })
-                .collect();
-            let outcome = route(&config, &found, &need);
-            let again = route(&config, &found, &need);
-            prop_assert_eq!(outcome.as_ref().ok(), again.as_ref().ok(), "it was decided twice");
-            let any = Tier::ALL.into_iter().any(|tier| !tier.models(&config).is_empty());
-            let Ok(route) = outcome else {
-                prop_assert!(need.judges || (!any && found.is_empty()), "somebody was there");
-                return Ok(());
-            };
-            prop_assert!(!route.models.is_empty());
-            let asked: Vec<_> = route.models.iter().map(ToString::to_string).collect();
-            let is_found = !any && route.models == found;
-            prop_assert!(is_found || asked == route.tier.models(&config), "{:?}", asked);
-            if let Some(tier) = need.tier {
-                prop_assert!(route.because.starts_with(tier.name()));
-                let has_some = !tier.models(&config).is_empty();
-                prop_assert!(!has_some || route.tier == tier, "what was chosen is there");
-            }
-        }
-
-        /// A judgement is never left to less than was wanted, and a longer prompt never to
-        /// less than a shorter one.
-        #[test]
-        fn nobody_gets_less_than_is_needed(
-            config in any_config(), need in any_need(), more in 0usize..1_000_000,
-        ) {
-            if need.judges && need.tier.is_none_or(|tier| tier == Tier::Premium)
-                && let Ok(route) = route(&config, &[], &need)
-            {
-                prop_assert_eq!(route.tier, Tier::Premium);
-            }
-            let all = ["fast", "default", "premium"].map(|name| vec![format!("a/{name}")]);
-            let [fast, default, premium] = all;
-            let config = LlmConfig { fast, default, premium, ..LlmConfig::default() };
-            let longer = Need { bytes: need.bytes + more, ..need };
-            let tier = |need: &Need| route(&config, &[], need).map(|route| route.tier).ok();
-            prop_assert!(tier(&longer) >= tier(&need));
-        }
     }
 }

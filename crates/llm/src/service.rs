@@ -1,6 +1,6 @@
 //! The handle of it all, and what it is made of.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,8 +64,6 @@ pub struct Llm {
     pub(crate) supervisor: Supervisor,
     /// Requests of agents under way.
     pub(crate) turns: Mutex<HashMap<ExecutionId, i32>>,
-    /// Agents whose last request was refused for want of a quota or money, as on record.
-    pub(crate) refused: Mutex<HashSet<ExecutionId>>,
     config: watch::Receiver<Arc<Config>>,
     state: Mutex<State>,
     tasks: Tasks,
@@ -107,7 +105,6 @@ impl Llm {
             clock: parts.clock,
             config: parts.config,
             turns: Mutex::default(),
-            refused: Mutex::default(),
             state: Mutex::default(),
             tasks: Tasks::new(parts.supervisor.clone()),
             supervisor: parts.supervisor,
@@ -312,14 +309,13 @@ impl Llm {
     /// Takes up what earlier daemons left.
     async fn recover(&self) -> Result<(), StoreError> {
         let (daemon, now) = (self.ledger.daemon, self.clock.now());
-        let (lost, parked, refusals) = self
+        let (lost, parked) = self
             .ledger
             .db
             .write(move |tx| {
                 Box::pin(async move {
                     let lost = llm::end_lost(tx, daemon, now).await?;
-                    let parked = llm::parked(tx, now).await?;
-                    Ok((lost, parked, llm::refusals(tx).await?))
+                    Ok((lost, llm::parked(tx, now).await?))
                 })
             })
             .await?;
@@ -328,8 +324,6 @@ impl Llm {
             let outcome = format!("{lost} were under way when their daemon ended");
             self.ledger.audit.record_soon(entry.outcome(&outcome)).await;
         }
-        let refused = refusals.into_iter().map(|refusal| refusal.execution);
-        self.refused.lock().extend(refused);
         for one in parked {
             let parking = Parking {
                 until: one.until,
@@ -382,7 +376,7 @@ impl Component for Llm {
 }
 
 fn limits(providers: &[Provider]) -> BTreeMap<String, Limits> {
-    let of = |provider: &Provider| (provider.name.clone(), provider.limits.clone());
+    let of = |provider: &Provider| (provider.name.clone(), provider.limits);
     providers.iter().map(of).collect()
 }
 

@@ -102,7 +102,7 @@ async fn answer(
     };
     let answered = daemon
         .questions
-        .answer(reference, &params.answer, answerer)
+        .answer(reference, &params.answer, answerer, call.trace)
         .await
         .map_err(|error| of_question(&error))?;
     let granted = match rule {
@@ -154,6 +154,7 @@ async fn dismiss(call: Call, params: QuestionDismissParams) -> Result<QuestionRe
             params.question,
             params.reason.map(Text::into_string),
             call.principal.name(),
+            call.trace,
         )
         .await;
     Ok(QuestionResult {

@@ -17,7 +17,6 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::allowed::Allowed;
-use crate::cause::run_behind;
 use crate::state::Daemon;
 
 /// Callers of whom refusals are counted; beyond it all are forgotten.
@@ -138,9 +137,7 @@ impl Refusals {
                 reason: sentence.to_owned(),
                 attempts,
             };
-            let run = run_behind(&daemon.executions, &principal);
-            let trace = run.map_or_else(TraceContext::root, |run| run.child());
-            daemon.timeline.record_soon(refused, trace);
+            daemon.timeline.record_soon(refused, TraceContext::root());
         }
     }
 

@@ -6,8 +6,7 @@ use missiond_api::operations::autopilot::{
     AttemptUnderWay, AutopilotMode, AutopilotReport, AutopilotSet, AutopilotSetParams,
     AutopilotShow, MemoryReport, ParkedTask,
 };
-use missiond_autopilot::{Mode, ModeError};
-use missiond_cognition::workers::Upkeep;
+use missiond_autopilot::{Mode, ModeError, Remembered};
 use missiond_core::{Attempt, BoardTask};
 use missiond_store::autopilot::{self, ModeRow, ParkedRow};
 use missiond_store::{StoreError, board, token_usage};
@@ -105,7 +104,7 @@ fn report(call: &Call, rows: Rows) -> AutopilotReport {
             .collect(),
         tokens_today: rows.tokens_today,
         tokens_per_day: config.autopilot.tokens_per_day,
-        memory: call.daemon.upkeep.get().map(memory),
+        memory: call.daemon.autopilot.remembered().map(memory),
     }
 }
 
@@ -119,8 +118,8 @@ pub(crate) fn mode(name: &str) -> AutopilotMode {
     }
 }
 
-const fn memory(upkeep: Upkeep) -> MemoryReport {
-    let Upkeep { at, tended } = upkeep;
+const fn memory(remembered: Remembered) -> MemoryReport {
+    let Remembered { at, tended } = remembered;
     MemoryReport {
         at,
         accepted: tended.accepted,

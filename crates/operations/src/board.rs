@@ -8,12 +8,10 @@ use missiond_api::operations::board::{
     BoardExport, BoardExportParams, BoardGraph, BoardGraphParams, BoardImport, BoardImportParams,
     BoardList, BoardListParams, BoardNote, BoardNoteParams, BoardReady, BoardReadyParams,
     BoardRetry, BoardRetryParams, BoardShow, BoardTaskParams, Decomposed, Exported, GraphNode,
-    GraphReport, ImportCaution, Imported, ReadyReport, TaskAdded, TaskDetails, TaskField, TaskLink,
-    TaskPage, TaskSummary, WaitingTask,
+    GraphReport, Imported, ReadyReport, TaskAdded, TaskDetails, TaskField, TaskLink, TaskPage,
+    TaskSummary, WaitingTask,
 };
-use missiond_autopilot::board::{
-    Added, Again, BoardError, Caution, Change, Part, Source, TaskRequest,
-};
+use missiond_autopilot::board::{Added, Again, BoardError, Change, Part, Source, TaskRequest};
 use missiond_core::{Alternative, BoardTask, ErrorCode, Note, Text, Wait};
 use missiond_store::board::{Clearable, Dependency, ReadyLimits, RetryFrom, TaskEdit, TaskFilter};
 
@@ -282,13 +280,7 @@ async fn import(call: Call, params: BoardImportParams) -> Result<Imported, ApiEr
         first: taken.first,
         last: taken.last,
         passed_over: read.passed_over.iter().map(|line| *line as u64).collect(),
-        cautions: read.cautions.into_iter().map(caution).collect(),
     })
-}
-
-fn caution(caution: Caution) -> ImportCaution {
-    let Caution { title, score, why } = caution;
-    ImportCaution { title, score, why }
 }
 
 async fn export(call: Call, params: BoardExportParams) -> Result<Exported, ApiError> {

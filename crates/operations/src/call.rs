@@ -7,7 +7,6 @@
 use crate::allowance::{Allowances, Caller};
 use crate::authority::{self, Refusals, Started};
 use crate::call_log::{CallLine, CallLog};
-use crate::cause::run_behind;
 use crate::state::Daemon;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -83,11 +82,6 @@ impl Call {
             let execution = self.daemon.executions.in_slot(slot);
             execution.map(|(execution, _)| execution)
         }))
-    }
-
-    /// What caused what this call begins; none where that is a person.
-    pub(crate) fn cause(&self) -> Option<TraceContext> {
-        run_behind(&self.daemon.executions, &self.principal)
     }
 
     /// Who asks, as the journals of runs name them: a program by the name of its token.
@@ -284,8 +278,7 @@ impl Operations {
         let allowances = &self.allowances;
         let caller = self.allowed_to(principal);
         allowances.take(&config.ipc, caller, spec, bytes, started)?;
-        let behind = run_behind(&self.daemon.executions, &principal);
-        let trace = behind.map_or_else(TraceContext::root, |run| run.child());
+        let trace = TraceContext::root();
         let audit = &self.daemon.audit;
         let text = params.as_deref().map_or("{}", RawValue::get);
         let audited = AuditedCall::begin(audit, spec, &principal, text, trace);

@@ -505,10 +505,7 @@ fn of_map(error: &CodeMapError) -> ApiError {
         CodeMapError::Code(_) => ErrorCode::InvalidParams,
         CodeMapError::Store(error) => error.code(),
         CodeMapError::Busy(_) => ErrorCode::Conflict,
-        CodeMapError::Slow(_) => ErrorCode::Busy,
-        CodeMapError::Unread(_) | CodeMapError::Failed(_) | CodeMapError::Panicked => {
-            ErrorCode::Internal
-        }
+        CodeMapError::Unread(_) | CodeMapError::Panicked => ErrorCode::Internal,
     };
     ApiError::new(code, error.to_string())
 }

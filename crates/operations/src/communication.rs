@@ -4,13 +4,11 @@ use std::time::Duration;
 
 use missiond_api::ApiError;
 use missiond_api::operations::communication::{
-    ActivityCount, ActivityReport, CostOfRun, Order, PageLimit, TimelineActivity,
-    TimelineActivityParams, TimelineChain, TimelineNote, TimelineNoteParams, TimelineNoteResult,
-    TimelinePage, TimelineQuery, TimelineQueryParams, TimelineTrace, TimelineTraceParams,
-    TimelineWait, TimelineWaitParams,
+    ActivityCount, ActivityReport, Order, PageLimit, TimelineActivity, TimelineActivityParams,
+    TimelineNote, TimelineNoteParams, TimelineNoteResult, TimelinePage, TimelineQuery,
+    TimelineQueryParams, TimelineTrace, TimelineTraceParams, TimelineWait, TimelineWaitParams,
 };
-use missiond_core::{ErrorCode, Event, ExecutionId, SpanId, TraceContext};
-use missiond_store::llm::RequestFilter;
+use missiond_core::{ErrorCode, Event, SpanId, TraceContext};
 use missiond_store::timeline::{self, TimelineFilter};
 use missiond_store::{activity, watermarks};
 use missiond_timeline::FollowError;
@@ -22,9 +20,6 @@ const LONGEST_PAGE: u32 = PageLimit::LARGEST.to_u32();
 
 /// A page is also bounded in bytes: its answer must fit in one message.
 const PAGE_BYTES: usize = 700_000;
-
-/// Requests to models whose cost is added up for a run.
-const MOST_REQUESTS: u32 = 500;
 
 /// Rows of an activity report, the newest: they fit in one message.
 const MOST_COUNTS: usize = 5000;
@@ -58,7 +53,7 @@ async fn query(call: Call, params: TimelineQueryParams) -> Result<TimelinePage, 
     page(&call, filter, limit as usize).await
 }
 
-async fn trace(call: Call, params: TimelineTraceParams) -> Result<TimelineChain, ApiError> {
+async fn trace(call: Call, params: TimelineTraceParams) -> Result<TimelinePage, ApiError> {
     let filter = TimelineFilter {
         trace_id: Some(params.trace_id),
         limit: LONGEST_PAGE + 1,
@@ -70,35 +65,7 @@ async fn trace(call: Call, params: TimelineTraceParams) -> Result<TimelineChain,
         let message = format!("no stored event has the trace {}", params.trace_id);
         return Err(ApiError::new(ErrorCode::NotFound, message));
     }
-    let mut costs = Vec::new();
-    for event in &page.events {
-        if let Event::ExecutionStarted { execution, .. } = event.event {
-            costs.extend(cost_of(&call, execution).await?);
-        }
-    }
-    Ok(TimelineChain {
-        events: page.events,
-        head: page.head,
-        more: page.more,
-        costs,
-    })
-}
-
-/// None for a run that asked no model through this daemon.
-async fn cost_of(call: &Call, execution: ExecutionId) -> Result<Option<CostOfRun>, ApiError> {
-    let filter = RequestFilter {
-        execution: Some(execution),
-        ..RequestFilter::default()
-    };
-    let requests = call.daemon.llm.requests(filter, MOST_REQUESTS).await;
-    let requests = requests.map_err(|error| of_store(&error))?;
-    let priced: Vec<u64> = requests.iter().filter_map(|one| one.cost).collect();
-    Ok((!requests.is_empty()).then(|| CostOfRun {
-        execution,
-        requests: requests.len() as u64,
-        cost_microdollars: priced.iter().sum(),
-        unpriced: (requests.len() - priced.len()) as u64,
-    }))
+    Ok(page)
 }
 
 async fn page(call: &Call, filter: TimelineFilter, limit: usize) -> Result<TimelinePage, ApiError> {

@@ -72,7 +72,7 @@ async fn spawn(call: Call, params: SlotSpawnParams) -> Result<SlotSummary, ApiEr
         size,
         control: None,
     };
-    let open = call.daemon.slots.spawn(new, call.cause()).await;
+    let open = call.daemon.slots.spawn(new, call.trace).await;
     let open = open.map_err(|error| of_slots(&error))?;
     call.started.slot(&call.principal, open.slot.id);
     match summary(&open).await {
@@ -129,7 +129,11 @@ async fn foreground(
             ForegroundActivity::Left => ForegroundEvent::Left,
         },
     };
-    let handled = call.daemon.slots.handle_foreground_report(report).await;
+    let handled = call
+        .daemon
+        .slots
+        .handle_foreground_report(report, call.trace)
+        .await;
     let foreground = handled.map_err(|error| of_slots(&error))?;
     Ok(SlotForegroundResult {
         foreground: foreground.map(foreground_summary),

@@ -9,10 +9,9 @@ use missiond_api::operations::execution::{
     ExecutionAnswer, ExecutionAnswerParams, ExecutionCancel, ExecutionCancelParams,
     ExecutionControl, ExecutionDetails, ExecutionInterrupt, ExecutionJournal,
     ExecutionJournalParams, ExecutionList, ExecutionListParams, ExecutionMessage,
-    ExecutionMessageParams, ExecutionPage, ExecutionParams, ExecutionSet, ExecutionSetParams,
-    ExecutionShow, ExecutionStart, ExecutionStartParams, ExecutionSummary, Happening, JournalEntry,
-    JournalPage, MessageOutcome, MessageResult, OpenQuestion, Permission, RecordKind, SentMessage,
-    SettingSet, SettingsSet, Signals, Tokens,
+    ExecutionMessageParams, ExecutionPage, ExecutionParams, ExecutionShow, ExecutionStart,
+    ExecutionStartParams, ExecutionSummary, Happening, JournalEntry, JournalPage, MessageOutcome,
+    MessageResult, OpenQuestion, Permission, RecordKind, SentMessage, Signals, Tokens,
 };
 use missiond_attention::questions::Answerer;
 use missiond_briefing::BriefingRequest;
@@ -27,7 +26,7 @@ use missiond_executions::{
 use missiond_guard::injection::{Verdict, inspect};
 use missiond_journal::{ExecutionState, Record, Sequence, Transport, narrate};
 use missiond_rehearsal::{check_builtin, named_script};
-use missiond_slots::{DEFAULT_SIZE, WantedSetting};
+use missiond_slots::DEFAULT_SIZE;
 use missiond_store::executions::ExecutionFilter;
 
 use crate::call::{Call, Operations};
@@ -45,7 +44,6 @@ pub(super) fn register(operations: &mut Operations) {
     operations.add::<ExecutionMessage, _, _>(message);
     operations.add::<ExecutionAnswer, _, _>(answer);
     operations.add::<ExecutionInterrupt, _, _>(interrupt);
-    operations.add::<ExecutionSet, _, _>(set);
     operations.add::<ExecutionCancel, _, _>(cancel);
 }
 
@@ -302,6 +300,7 @@ async fn answer(call: Call, params: ExecutionAnswerParams) -> Result<MessageResu
                 name: call.principal.name(),
                 sender: call.sender().await,
             },
+            call.trace,
         )
         .await;
     Ok(message_result(
@@ -320,52 +319,6 @@ async fn interrupt(call: Call, params: ExecutionParams) -> Result<MessageResult,
     Ok(message_result(
         id,
         accepted.map_err(|error| of_execution(&error))?,
-    ))
-}
-
-async fn set(call: Call, params: ExecutionSetParams) -> Result<SettingsSet, ApiError> {
-    let mode = params
-        .mode
-        .map(|mode| WantedSetting::Mode(mode.into_string()));
-    let model = params
-        .model
-        .map(|model| WantedSetting::Model(model.into_string()));
-    let settings = params.settings.into_iter();
-    let settings = settings.map(|wanted| WantedSetting::Called {
-        name: wanted.setting.into_string(),
-        value: wanted.value.into_string(),
-    });
-    // What other settings there are hangs on the model.
-    let wanted: Vec<_> = model.into_iter().chain(mode).chain(settings).collect();
-    if wanted.is_empty() {
-        let message = "say what is to be changed: `mode`, `model` or `settings`";
-        return Err(ApiError::invalid_params(message));
-    }
-    check_settings(&call, &wanted)?;
-    let execution = id_of(&call, &params.execution).await?;
-    let taken = call.daemon.executions.change(execution, wanted).await;
-    let taken = taken.map_err(|error| of_execution(&error))?;
-    let set = taken.into_iter().map(|choice| SettingSet {
-        setting: choice.setting,
-        value: choice.value,
-    });
-    Ok(SettingsSet {
-        execution,
-        set: set.collect(),
-    })
-}
-
-/// What an agent is asked about hangs on its mode, and may hang on any other setting that
-/// is not the model: no agent in a slot chooses that, for itself or for another.
-fn check_settings(call: &Call, wanted: &[WantedSetting]) -> Result<(), ApiError> {
-    let is_model = |wanted: &WantedSetting| matches!(wanted, WantedSetting::Model(_));
-    if call.principal.slot().is_none() || wanted.iter().all(is_model) {
-        return Ok(());
-    }
-    Err(ApiError::new(
-        ErrorCode::Forbidden,
-        "an agent in a slot can change the model and nothing else, for what it is asked about may \
-         hang on it: a person can, at the command line outside every slot or on the page",
     ))
 }
 

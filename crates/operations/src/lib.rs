@@ -14,7 +14,6 @@ mod availability;
 mod board;
 mod call;
 mod call_log;
-mod cause;
 mod code;
 mod communication;
 mod compute;
@@ -47,7 +46,6 @@ mod tools;
 mod trust;
 mod viewing;
 mod walls;
-mod worker;
 mod worktree;
 
 pub use access::{tell_granted, tell_revoked};
@@ -96,7 +94,6 @@ pub fn operations(daemon: Daemon) -> Arc<Operations> {
     system::register(&mut operations);
     tools::register(&mut operations);
     trust::register(&mut operations);
-    worker::register(&mut operations);
     worktree::register(&mut operations);
     Arc::new(operations)
 }

@@ -6,15 +6,13 @@ use missiond_api::ApiError;
 use missiond_api::operations::llm::{
     LlmModelUsage, LlmModels, LlmModelsPage, LlmModelsParams, LlmProvider, LlmRequest, LlmRequests,
     LlmTest, LlmTestParams, LlmTested, LlmTier, LlmTrace, LlmTraceParams, LlmUsage, LlmUsagePage,
-    LlmUsageParams, LlmWait, ModelTier, RouterChat, RouterChatConversation, RouterChatList,
+    LlmUsageParams, ModelTier, RouterChat, RouterChatConversation, RouterChatList,
     RouterChatListParams, RouterChatMessage, RouterChatParams, RouterChatReply, RouterChatSession,
     RouterChatSessions, RouterChatShow, RouterChatShowParams,
 };
 use missiond_llm::gate::{Class, Standing};
 use missiond_llm::items::{Item, Message, Request, Role};
-use missiond_llm::{
-    AnswerSchema, Ask, Asker, LlmError, ModelName, Need, ProviderState, Said, Tier,
-};
+use missiond_llm::{Ask, Asker, LlmError, ModelName, Need, ProviderState, Said, Tier};
 use missiond_store::StoreError;
 use missiond_store::llm::{ChatSession, ModelUsage, RequestFilter, StoredRequest};
 use missiond_store::token_usage::begin_of_day;
@@ -149,9 +147,6 @@ async fn trace(call: Call, params: LlmTraceParams) -> Result<LlmRequests, ApiErr
 
 async fn chat(call: Call, params: RouterChatParams) -> Result<RouterChatReply, ApiError> {
     let model = params.model.as_deref().map(ModelName::parse).transpose();
-    let schema = params
-        .schema
-        .map(|schema| AnswerSchema::parse(&serde_json::Value::Object(schema)));
     let said = Said {
         session: params.session.map(|session| session.to_string()),
         text: params.message.to_string(),
@@ -160,7 +155,6 @@ async fn chat(call: Call, params: RouterChatParams) -> Result<RouterChatReply, A
         max_output: params
             .max_output
             .and_then(|most| u32::try_from(most.to_u64()).ok()),
-        schema: schema.transpose().map_err(|error| refused(&error.into()))?,
         asker: asker(&call, "router_chat"),
     };
     let reply = call.daemon.llm.chat(said, &mut |_| {}).await;
@@ -168,14 +162,12 @@ async fn chat(call: Call, params: RouterChatParams) -> Result<RouterChatReply, A
     let answered = reply.answered;
     Ok(RouterChatReply {
         session: reply.session,
-        reply: reply.text,
-        value: reply.value,
-        mended: reply.mended.iter().map(ToString::to_string).collect(),
+        reply: answered.answer.text(),
         model: answered.by.to_string(),
         because: reply.route.because,
         before: answered.before,
         stop: answered.answer.stop.name().to_owned(),
-        cost_microdollars: reply.cost,
+        cost_microdollars: answered.cost,
         request: answered.id,
     })
 }
@@ -224,10 +216,6 @@ fn provider(state: ProviderState) -> LlmProvider {
         (None, Standing::Probing) => ("probing", None, None),
     };
     let provider = state.provider;
-    let waits = state.gate.waits.iter().map(|(cause, count)| LlmWait {
-        limit: cause.to_string(),
-        requests: *count,
-    });
     LlmProvider {
         name: provider.name,
         format: provider.format.name().to_owned(),
@@ -240,7 +228,6 @@ fn provider(state: ProviderState) -> LlmProvider {
         why,
         running: state.gate.running,
         waiting: state.gate.waiting,
-        waits: waits.collect(),
     }
 }
 
@@ -268,8 +255,6 @@ fn request(stored: StoredRequest) -> LlmRequest {
         output_tokens: stored.tokens.output,
         cost_microdollars: stored.cost,
         reserved_microdollars: stored.reserved,
-        waited_ms: stored.waited_ms,
-        waited_for: stored.waited_for,
         prompt: stored.prompt,
         answer: stored.answer,
     }

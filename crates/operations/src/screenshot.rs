@@ -7,7 +7,7 @@ use missiond_api::operations::compute::{
     PictureEncoding, ScreenshotFormat, SlotPicture, SlotScreenshot, SlotScreenshotParams,
 };
 use missiond_api::{ApiError, MAX_FRAME};
-use missiond_core::{ErrorCode, Event, SlotId};
+use missiond_core::{ErrorCode, SlotId};
 use missiond_pty::screenshot::{Format, Picture, PictureError};
 use missiond_runtime::blocking;
 use missiond_slots::SlotCommand;
@@ -54,15 +54,7 @@ async fn picture_of(call: &Call, reference: &str) -> Result<(SlotId, Picture), A
             (slot.id, session.terminal().picture())
         }
     };
-    let picture = picture.map_err(|error| of_picture(&error))?;
-    let taken = Event::PtyScreenshot {
-        slot,
-        columns: picture.size.columns,
-        rows: picture.size.rows,
-        by: call.principal.to_string(),
-    };
-    call.daemon.timeline.publish(taken, call.trace.child());
-    Ok((slot, picture))
+    Ok((slot, picture.map_err(|error| of_picture(&error))?))
 }
 
 fn draw(

@@ -45,9 +45,6 @@ pub struct DaemonState {
     pub notifications: Arc<missiond_attention::notifications::Notifications>,
     pub network: Arc<missiond_attention::network::Network>,
     pub autopilot: Arc<missiond_autopilot::Autopilot>,
-    pub cognition: Arc<missiond_cognition::Cognition>,
-    /// How the knowledge base stood when it was looked after last.
-    pub upkeep: missiond_cognition::workers::LastUpkeep,
     pub llm: Arc<missiond_llm::Llm>,
     pub toolhub: Arc<crate::toolhub::Toolhub>,
     pub http_access: crate::http_access::HttpAccess,

@@ -106,7 +106,7 @@ async fn call_tool(call: Call, params: McpToolCallParams) -> Result<McpToolCallR
     trust::admit(&call, server, tool).await?;
     let mut record = Record {
         timeline: call.daemon.timeline.clone(),
-        trace: call.trace,
+        trace: call.trace.child(),
         began: Instant::now(),
         server: shown(server),
         tool: shown(tool),

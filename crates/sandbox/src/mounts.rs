@@ -47,8 +47,6 @@ pub(crate) struct Stage<'a> {
     /// Inside folders of the machine that may be written these are mounts of their own,
     /// so that nobody can move them and what is mounted below them away.
     pinned: BTreeSet<PathBuf>,
-    /// What was to be layered and could not be: it is to read.
-    unlayered: BTreeSet<PathBuf>,
 }
 
 type Failure = String;
@@ -75,7 +73,6 @@ pub(crate) fn build(wall: &Wall, terminal: Option<&Path>) -> Result<PathBuf, Fai
         wall,
         root,
         pinned: BTreeSet::new(),
-        unlayered: BTreeSet::new(),
     };
     let mut sources = sources.into_iter();
     for entry in &wall.view {
@@ -113,22 +110,6 @@ impl Stage<'_> {
                 self.pin_above(path)?;
                 let target = self.place(path, is)?;
                 bind(&source, &target, path)
-            }
-            (Kind::Layered, Some(source)) => {
-                self.pin_above(path)?;
-                if is_folder(&source) {
-                    self.place(path, Is::Folder)?;
-                    if layer(&source, &staged(path), self.wall.limits.private_mb)? {
-                        return Ok(());
-                    }
-                }
-                self.unlayered.insert(path.clone());
-                let is = if is_folder(&source) {
-                    Is::Folder
-                } else {
-                    Is::File
-                };
-                bind(&source, &self.place(path, is)?, path)
             }
             (Kind::Copy, Some(source)) => {
                 let target = self.place(path, Is::File)?;
@@ -171,7 +152,7 @@ impl Stage<'_> {
                     Err(error) => Err(cannot("linked", path, error)),
                 }
             }
-            (Kind::Read | Kind::Write | Kind::Layered | Kind::Copy, None) => {
+            (Kind::Read | Kind::Write | Kind::Copy, None) => {
                 Err(cannot("found", path, Errno::ENOENT))
             }
         }
@@ -307,10 +288,6 @@ impl Stage<'_> {
         Ok(())
     }
 
-    fn is_unlayered(&self, path: &Path) -> bool {
-        self.unlayered.iter().any(|folder| path.starts_with(folder))
-    }
-
     /// Where a mount of the stage will be, and the flags it must have.
     fn wanted(&self, mount: &Mount) -> Option<(PathBuf, MsFlags)> {
         let path = Path::new("/").join(mount.at.strip_prefix(STAGE).ok()?);
@@ -320,9 +297,7 @@ impl Stage<'_> {
         let mut wanted = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
         match self.wall.covering(&path).map(|entry| &entry.kind) {
             Some(Kind::Read | Kind::Hidden) => wanted |= MsFlags::MS_RDONLY,
-            Some(Kind::Layered) if self.is_unlayered(&path) => wanted |= MsFlags::MS_RDONLY,
-            Some(Kind::Write | Kind::Private | Kind::Layered | Kind::Copy | Kind::Link(_))
-            | None => {}
+            Some(Kind::Write | Kind::Private | Kind::Copy | Kind::Link(_)) | None => {}
         }
         // What hides a file is a device, which `nodev` would make unreadable.
         if self
@@ -386,34 +361,6 @@ fn bind(source: &OwnedFd, target: &OwnedFd, path: &Path) -> Result<(), Failure> 
         none,
     )
     .map_err(|error| cannot("bound", path, error))
-}
-
-/// Lays a folder in memory over one of the machine's; false where the kernel does not let
-/// users do so. What is written stands below the mount, where no name leads.
-fn layer(source: &OwnedFd, target: &Path, size_mb: u64) -> Result<bool, Failure> {
-    mount_memory(target, size_mb, 0o700)?;
-    let [upper, work] = ["upper", "work"].map(|name| target.join(name));
-    let made = |folder: &Path| {
-        nix::unistd::mkdir(folder, Mode::from_bits_truncate(0o755))
-            .map_err(|error| cannot("made", folder, error))?;
-        open_source(folder)
-    };
-    let (upper, work) = (made(&upper)?, made(&work)?);
-    // By descriptors: a path may hold what separates options.
-    let options = format!(
-        "lowerdir={},upperdir={},workdir={},userxattr",
-        proc_path(source).display(),
-        proc_path(&upper).display(),
-        proc_path(&work).display()
-    );
-    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    let kind = Some("overlay");
-    if mount(kind, target, kind, flags, Some(options.as_str())).is_ok() {
-        return Ok(true);
-    }
-    drop((upper, work));
-    nix::mount::umount(target).map_err(|error| cannot("left", target, error))?;
-    Ok(false)
 }
 
 /// What one file holds, into another in memory.

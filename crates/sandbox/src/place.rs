@@ -167,11 +167,8 @@ impl Place {
             view.show(folder, Kind::Write);
         }
         if let Some((home, _)) = &home {
-            for path in toolchains::caches(home, variables) {
-                view.show_unseen(&path, Kind::Layered);
-            }
             for path in toolchains::folders(home, variables) {
-                view.show_unseen(&path, Kind::Read);
+                view.show_unseen(&path);
             }
             if profile == Profile::Guarded {
                 for name in toolchains::GIT_IN_HOME {
@@ -185,7 +182,7 @@ impl Place {
                 .canonicalize()
                 .is_ok_and(|found| !is_above_home(&found))
             {
-                view.show_unseen(&part, Kind::Read);
+                view.show_unseen(&part);
             }
         }
         for program in self.programs.iter().map(PathBuf::as_path).chain([program]) {
@@ -273,7 +270,7 @@ fn show_program(program: &Path, view: &mut View, is_above_home: &dyn Fn(&Path) -
         view.show(environment, Kind::Read);
         let python = python_of(&about).filter(|python| may_be_seen(&python.as_path()));
         if let Some(python) = python {
-            view.show_unseen(&python, Kind::Read);
+            view.show_unseen(&python);
         }
         return;
     }
@@ -347,10 +344,10 @@ impl View {
         }
     }
 
-    /// As this, unless it is seen already.
-    fn show_unseen(&mut self, path: &Path, kind: Kind) {
+    /// To read, unless it is seen already.
+    fn show_unseen(&mut self, path: &Path) {
         if path.canonicalize().is_ok_and(|found| !self.shows(&found)) {
-            self.show(path, kind);
+            self.show(path, Kind::Read);
         }
     }
 
@@ -385,7 +382,7 @@ impl View {
     }
 
     fn shows(&self, path: &Path) -> bool {
-        self.covers(path).is_some_and(Kind::shows)
+        matches!(self.covers(path), Some(Kind::Read | Kind::Write))
     }
 
     /// Those above before those below.
@@ -467,7 +464,7 @@ mod tests {
             Entry::new(home.join("called"), Kind::Link("real".into())),
             Entry::new(home.join("real"), Kind::Read),
             Entry::new(home.join("work"), Kind::Write),
-            Entry::new(home.join(".cargo/registry"), Kind::Layered),
+            Entry::new(home.join(".cargo/registry"), Kind::Read),
         ];
         assert_eq!(below, expected.iter().collect::<Vec<_>>());
         assert!(!wall.shows(&home.join(".ssh")));

@@ -53,7 +53,7 @@ pub(crate) fn restrict(wall: &Wall) -> Result<(), String> {
         add(std::path::Path::new(path), everything)?;
     }
     for entry in &wall.view {
-        if matches!(entry.kind, Kind::Write | Kind::Private | Kind::Layered) {
+        if matches!(entry.kind, Kind::Write | Kind::Private) {
             add(&entry.path, everything)?;
         }
     }

@@ -48,9 +48,6 @@ pub enum Kind {
     Write,
     /// An empty folder in memory that may be written, and is gone afterwards.
     Private,
-    /// A folder with what the machine has there; what is changed in it is kept in memory
-    /// and gone afterwards. Where the kernel lays no folder over another it is to read.
-    Layered,
     /// A folder of the machine that is empty inside, or a file that holds nothing.
     Hidden,
     /// A file with what the machine's holds now; what is changed in it is gone afterwards.
@@ -60,15 +57,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether what is below it is seen as on the machine.
-    pub(crate) fn shows(&self) -> bool {
-        matches!(self, Self::Read | Self::Write | Self::Layered)
-    }
-
     /// Whether something of the machine's is seen.
     #[cfg(target_os = "linux")]
     pub(crate) fn is_of_machine(&self) -> bool {
-        matches!(self, Self::Read | Self::Write | Self::Layered | Self::Copy)
+        matches!(self, Self::Read | Self::Write | Self::Copy)
     }
 }
 
@@ -139,6 +131,7 @@ impl Wall {
     /// Whether a file of this path exists inside, as on the machine.
     #[must_use]
     pub fn shows(&self, path: &Path) -> bool {
-        self.covering(path).is_some_and(|one| one.kind.shows())
+        self.covering(path)
+            .is_some_and(|one| matches!(one.kind, Kind::Read | Kind::Write))
     }
 }

@@ -14,7 +14,6 @@ use missiond_os::files;
 use missiond_pty::{
     CastError, CastEvent, CastHeader, CastReader, CastSegment, CastSource, CastWriter, EventKind,
 };
-use missiond_secrets::StreamMask;
 use missiond_semantic::Size;
 use tokio::time::Instant;
 
@@ -77,19 +76,10 @@ impl Checkpoint {
         let mut cast = CastWriter::new(Vec::new(), &header)?;
         cast.write(&CastEvent {
             at: Duration::ZERO,
-            kind: EventKind::Output(self.masked_paint()),
+            kind: EventKind::Output(self.paint.clone()),
         })?;
         let path = Self::path(recording);
         Ok(files::replace_private_unsynced(&path, &cast.into_inner())?)
-    }
-
-    /// A secret on the screen is shown there, and kept no more than the recording keeps it.
-    fn masked_paint(&self) -> String {
-        let mut mask = StreamMask::default().with_columns(self.size.columns.into());
-        let mut masked = Vec::with_capacity(self.paint.len());
-        mask.feed(self.paint.as_bytes(), &mut masked);
-        mask.finish(&mut masked);
-        String::from_utf8_lossy(&masked).into_owned()
     }
 
     pub(super) fn remove(recording: &Path) -> io::Result<()> {
@@ -171,28 +161,6 @@ mod tests {
         assert!(Checkpoint::read(&recording).is_err());
         checkpoint.write(&recording).unwrap();
         assert_eq!(Checkpoint::read(&recording).unwrap(), checkpoint);
-    }
-
-    #[test]
-    fn a_secret_on_the_screen_is_not_in_the_checkpoint() {
-        let folder = tempfile::tempdir().unwrap();
-        let recording = folder.path().join("slot.cast");
-        let secret = ["k3Xq9Lw2Rt7VbNcQf5HjZp", "Gs1YuE8oDmKiAb"].concat();
-        let checkpoint = Checkpoint {
-            size: Size {
-                columns: 90,
-                rows: 30,
-            },
-            offset: 600_000,
-            at: Duration::from_secs(2),
-            paint: format!("\x1b[1mé漢\x1b[0m\r\nit is ghp_{secret} now\r\n"),
-        };
-        checkpoint.write(&recording).unwrap();
-        let kept = std::fs::read_to_string(Checkpoint::path(&recording)).unwrap();
-        assert!(!kept.contains(&secret), "{kept}");
-        let read = Checkpoint::read(&recording).unwrap();
-        let hidden = "*".repeat(secret.len());
-        assert_eq!(read.paint, checkpoint.paint.replace(&secret, &hidden));
     }
 
     #[test]

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use missiond_control::SettingChoice;
 use missiond_semantic::{AnswerRefusal, Answered, Delivered};
 use tokio::sync::oneshot;
 
 use super::typing::{Answer, InputError, Job, Message};
-use super::{ChangeError, CommandError, OpenSlot, SlotCommand, SlotView, Slots, WantedSetting};
+use super::{CommandError, OpenSlot, SlotCommand, SlotView, Slots};
 
 /// Two presses that come at once are one key to some programs.
 const BETWEEN_PRESSES: Duration = Duration::from_millis(300);
@@ -54,20 +53,6 @@ impl Slots {
             return self.answer_in_words(slot, &look, answer).await;
         }
         answered
-    }
-
-    /// Gives settings of a structured agent other values, and returns with those it took
-    /// when it has answered for each.
-    pub async fn change(
-        &self,
-        slot: &OpenSlot,
-        wanted: Vec<WantedSetting>,
-    ) -> Result<Vec<SettingChoice>, ChangeError> {
-        let (done, outcome) = oneshot::channel();
-        let ended = || ChangeError::Ended(Vec::new());
-        let command = SlotCommand::Change { wanted, done };
-        slot.commands.send(command).await.map_err(|_| ended())?;
-        outcome.await.unwrap_or_else(|_| Err(ended()))
     }
 
     /// Presses what stops the work of the agent in a slot, as its manifest says.

@@ -82,6 +82,7 @@ impl Slots {
     pub async fn handle_foreground_report(
         &self,
         report: ForegroundReport,
+        trace: TraceContext,
     ) -> Result<Option<Foreground>, SlotsError> {
         let mut known = self.foreground.lock().await;
         let same = |session: &Foreground| match session.voice {
@@ -91,20 +92,23 @@ impl Slots {
         let ForegroundEvent::Is(state) = report.event else {
             if let Some(session) = known.take_if(|session| same(session)) {
                 self.context
-                    .close_foreground(session.slot.id, "it has left")
+                    .close(session.slot.id, "it has left", trace)
                     .await?;
             }
             return Ok(known.clone());
         };
         if let Some(other) = known.take_if(|session| !same(session)) {
             let reason = "another session has taken its place";
-            self.context.close_foreground(other.slot.id, reason).await?;
+            self.context.close(other.slot.id, reason, trace).await?;
         }
         let now = self.context.clock.now();
         let session = match known.take() {
             Some(session) => session,
             None => Foreground {
-                slot: self.context.register_foreground(&report.engine).await?,
+                slot: self
+                    .context
+                    .register_foreground(&report.engine, trace)
+                    .await?,
                 cwd: report.cwd.clone(),
                 conversation: None,
                 state: PtyState::Starting,
@@ -126,7 +130,6 @@ impl Slots {
         *known = Some(session.clone());
         if changed {
             let event = Event::SlotStateChanged { slot, state };
-            let trace = TraceContext::of(slot).child();
             self.context.timeline.record(event, trace).await?;
         }
         Ok(Some(session))
@@ -140,6 +143,7 @@ impl Slots {
         connection: ConnectionNumber,
         event: ConnectionEvent,
     ) -> Result<(), SlotsError> {
+        let trace = TraceContext::root();
         let mut known = self.foreground.lock().await;
         let calls = match event {
             ConnectionEvent::Opened => 0,
@@ -152,7 +156,7 @@ impl Slots {
                 });
                 if let Some(session) = left {
                     self.context
-                        .close_foreground(session.slot.id, "it has left")
+                        .close(session.slot.id, "it has left", trace)
                         .await?;
                 }
                 return Ok(());
@@ -165,11 +169,11 @@ impl Slots {
             });
             if let Some(other) = other {
                 let reason = "another session has taken its place";
-                self.context.close_foreground(other.slot.id, reason).await?;
+                self.context.close(other.slot.id, reason, trace).await?;
             }
             if known.is_none() {
                 *known = Some(Foreground {
-                    slot: self.context.register_foreground(engine).await?,
+                    slot: self.context.register_foreground(engine, trace).await?,
                     cwd: cwd.to_owned(),
                     conversation: None,
                     state: PtyState::Starting,
@@ -196,7 +200,6 @@ impl Slots {
         if std::mem::replace(&mut session.state, state) != state {
             let slot = session.slot.id;
             let event = Event::SlotStateChanged { slot, state };
-            let trace = TraceContext::of(slot).child();
             self.context.timeline.record(event, trace).await?;
         }
         Ok(())
@@ -205,8 +208,11 @@ impl Slots {
     /// What is in its place is not known any more.
     pub(super) async fn forget_foreground(&self) {
         if let Some(session) = self.foreground.lock().await.take() {
-            let reason = "the daemon has stopped";
-            let closed = self.context.close_foreground(session.slot.id, reason);
+            let closed = self.context.close(
+                session.slot.id,
+                "the daemon has stopped",
+                TraceContext::root(),
+            );
             if let Err(error) = closed.await {
                 tracing::warn!(%error, "foreground slot not closed in database");
             }
@@ -215,13 +221,11 @@ impl Slots {
 }
 
 impl Context {
-    /// What a session of a person's own tells is caused by its beginning.
-    async fn close_foreground(&self, slot: SlotId, reason: &str) -> Result<(), SlotsError> {
-        let trace = TraceContext::of(slot).child();
-        self.close(slot, reason, trace).await
-    }
-
-    async fn register_foreground(&self, engine: &CliEngine) -> Result<Slot, SlotsError> {
+    async fn register_foreground(
+        &self,
+        engine: &CliEngine,
+        trace: TraceContext,
+    ) -> Result<Slot, SlotsError> {
         let slot = Slot {
             id: SlotId::generate(),
             name: NAME.to_owned(),
@@ -238,8 +242,7 @@ impl Context {
             .await?
             .filter(|slot| slot.kind == SlotKind::Foreground);
         if let Some(stale) = stale {
-            self.close_foreground(stale.id, "its daemon is gone")
-                .await?;
+            self.close(stale.id, "its daemon is gone", trace).await?;
         }
         let row = slot.clone();
         self.db
@@ -250,7 +253,6 @@ impl Context {
             name: slot.name.clone(),
             engine: slot.engine.clone(),
         };
-        let trace = TraceContext::of(slot.id);
         self.timeline.record(created, trace).await?;
         Ok(slot)
     }

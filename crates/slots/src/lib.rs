@@ -7,7 +7,6 @@
 //! died at any moment leaves nothing that the next one cannot take up.
 
 mod anomalies;
-mod causes;
 
 mod checkpoint;
 mod conversation;
@@ -56,7 +55,7 @@ use missiond_timeline::{Timeline, TimelineError};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, mpsc, watch};
 
-pub use conversation::{ChangeError, ProtocolTail, TailedEvent, WantedSetting};
+pub use conversation::{ProtocolTail, TailedEvent};
 pub use foreground::{
     ConnectionEvent, ConnectionNumber, Foreground, ForegroundEvent, ForegroundReport,
     ForegroundVoice,
@@ -324,8 +323,7 @@ impl Slots {
                 None => self.register(record).await?,
             };
             tracing::info!(slot = %slot.id, name = slot.name, host = record.host_pid, "slot recovered");
-            let trace = context.trace_of(id).await?;
-            self.follow(slot, record.clone(), live::Beginning::Found(trace));
+            self.follow(slot, record.clone(), live::Beginning::Found);
         }
         // Somebody in a slot has written them.
         for record in &posing {
@@ -347,7 +345,7 @@ impl Slots {
                 .close(
                     slot.id,
                     "its terminal is gone: was the machine restarted?",
-                    context.trace_of(slot.id).await?.child(),
+                    TraceContext::of(slot.id),
                 )
                 .await?;
         }
@@ -360,15 +358,10 @@ impl Slots {
         Ok(())
     }
 
-    /// Starts a program in a new slot; returns when it runs. One that nothing caused but
-    /// a person begins a chain of its own.
-    pub async fn spawn(
-        &self,
-        new: NewSlot,
-        cause: Option<TraceContext>,
-    ) -> Result<OpenSlot, SlotsError> {
+    /// Starts a program in a new slot; returns when it runs.
+    pub async fn spawn(&self, new: NewSlot, trace: TraceContext) -> Result<OpenSlot, SlotsError> {
         let context = &self.context;
-        context.reload_manifests(TraceContext::root()).await;
+        context.reload_manifests(trace).await;
         let share = new.share;
         let spec = context.launch_spec(new)?;
         let _starting = Starting::one_more(context, spec.slot, share)?;
@@ -402,7 +395,6 @@ impl Slots {
             name: slot.name.clone(),
             engine: slot.engine.clone(),
         };
-        let trace = cause.map_or_else(|| TraceContext::of(slot.id), |cause| cause.began(slot.id));
         let open = self.follow(slot, record, live::Beginning::New(trace));
         context.timeline.record(created, trace).await?;
         Ok(open)

@@ -50,14 +50,7 @@ const RECONNECT: Duration = Duration::from_millis(50);
 pub(super) enum Beginning {
     /// By what `SlotCreated` says.
     New(TraceContext),
-    /// By what an earlier daemon said of it.
-    Found(TraceContext),
-}
-
-impl Beginning {
-    const fn is_found(self) -> bool {
-        matches!(self, Self::Found(_))
-    }
+    Found,
 }
 
 /// Follows a slot until it is closed.
@@ -84,19 +77,20 @@ pub(super) async fn follow(
             (rebuilt.session, rebuilt.offset, None)
         }
     };
-    if beginning.is_found() {
+    if beginning == Beginning::Found {
         // What it shows has stood there since; only now is it told.
         session.advance_to(recording_time(&context, &record), &mut Vec::new());
     }
-    let (Beginning::New(trace) | Beginning::Found(trace)) = beginning;
-    let published = match &conversation {
-        Some(conversation) => conversation.reading().state,
-        None => session.reader().current().state,
+    let trace = match beginning {
+        Beginning::New(created) => created,
+        Beginning::Found => TraceContext::of(id),
     };
     let mut live = Live {
         trace,
-        worked: published.is_working(),
-        published,
+        published: match &conversation {
+            Some(conversation) => conversation.reading().state,
+            None => session.reader().current().state,
+        },
         asked: None,
         session,
         checkpoint: Due::after(offset),
@@ -124,7 +118,7 @@ pub(super) async fn follow(
         files,
         commands,
     };
-    if beginning.is_found() {
+    if beginning == Beginning::Found {
         live.publish_state().await;
     }
     live.run().await;
@@ -141,7 +135,7 @@ pub(super) async fn follow(
 async fn begin(record: &HostRecord, beginning: Beginning, manifest: Arc<Manifest>) -> Rebuilt {
     let path = record.recording.clone();
     let wanted = Arc::clone(&manifest);
-    if beginning.is_found() {
+    if beginning == Beginning::Found {
         match tokio::task::spawn_blocking(move || rebuild::rebuild(&path, wanted)).await {
             Ok(Ok(rebuilt)) => return rebuilt,
             Ok(Err(error)) => {
@@ -182,8 +176,6 @@ struct Live {
     terminal: TerminalEnd,
     /// The state the timeline knows.
     published: PtyState,
-    /// It was seen at work since it last waited for a prompt.
-    worked: bool,
     /// The dialog the timeline knows.
     asked: Option<Dialog>,
     manifest_changes: watch::Receiver<u64>,

@@ -84,10 +84,6 @@ impl Act {
             Event::BoardTaskUpdated { task, .. }
             | Event::BoardPhaseChanged { task, .. }
             | Event::BoardAlternativeKept { task, .. } => TraceContext::of(task).child(),
-            Event::LeaseExpired { ref resource, .. } => match leased(resource) {
-                Some(task) => TraceContext::of(task).child(),
-                None => self.trace.child(),
-            },
             _ => self.trace.child(),
         }
     }
@@ -172,11 +168,6 @@ pub struct Claimed {
 #[must_use]
 pub fn resource(id: BoardTaskId) -> String {
     format!("board/{id}")
-}
-
-/// The task that is leased under this name.
-fn leased(resource: &str) -> Option<BoardTaskId> {
-    resource.strip_prefix("board/")?.parse().ok()
 }
 
 /// Keeps everyone else out of what it names until the commit.

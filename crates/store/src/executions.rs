@@ -112,19 +112,6 @@ pub async fn in_slot(tx: &mut Tx<'_>, slot: SlotId) -> Result<Option<ExecutionRo
     row.as_ref().map(decode).transpose()
 }
 
-/// The newest run that goes on with a conversation, by the CLI's own id of it.
-pub async fn of_conversation(
-    tx: &mut Tx<'_>,
-    engine: &CliEngine,
-    conversation: &str,
-) -> Result<Option<ExecutionId>, StoreError> {
-    let sql = "SELECT id FROM executions WHERE conversation = $1 AND engine = $2 \
-         ORDER BY started_at DESC, id DESC LIMIT 1";
-    let params = [conversation.into(), engine.name().into()];
-    let row = tx.query_one(sql, &params).await?;
-    row.as_ref().map(|row| row.parse(0)).transpose()
-}
-
 /// Newest first.
 pub async fn list(
     tx: &mut Tx<'_>,

@@ -34,7 +34,6 @@ pub mod baseline;
 pub mod beacons;
 pub mod board;
 pub mod capabilities;
-pub mod causes;
 pub mod code;
 pub mod code_vectors;
 pub mod conversations;
@@ -74,8 +73,6 @@ mod tx;
 mod url;
 mod value;
 pub mod watermarks;
-pub mod worker_switches;
-pub mod worker_units;
 
 /// Copies of a SQLite database that nobody uses.
 pub mod backup {

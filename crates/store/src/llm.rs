@@ -25,10 +25,6 @@ pub struct NewRequest {
     pub started_at: Timestamp,
     /// What it costs at most, in millionths of a dollar.
     pub reserved: u64,
-    /// Until its turn came.
-    pub waited_ms: u64,
-    /// The limit it waited for the longest.
-    pub waited_for: Option<String>,
     /// As far as it is kept; masked by the store.
     pub prompt: Option<String>,
 }
@@ -107,8 +103,6 @@ pub struct StoredRequest {
     pub tokens: UsedTokens,
     pub reserved: u64,
     pub cost: Option<u64>,
-    pub waited_ms: u64,
-    pub waited_for: Option<String>,
     pub prompt: Option<String>,
     pub answer: Option<String>,
 }
@@ -158,9 +152,8 @@ pub async fn reserve(
         }
     }
     let sql = "INSERT INTO llm_requests (id, daemon, provider, format, model, purpose, \
-         principal, trace_id, execution, task, started_at, reserved, waited_ms, waited_for, \
-         prompt) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
+         principal, trace_id, execution, task, started_at, reserved, prompt) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
     let params = [
         (&request.id).into(),
         Value::written(request.daemon),
@@ -174,8 +167,6 @@ pub async fn reserve(
         request.task.map(Value::written).unwrap_or(Value::Null),
         request.started_at.into(),
         number(request.reserved),
-        number(request.waited_ms),
-        request.waited_for.clone().into(),
         Value::masked_optional(request.prompt.as_deref()),
     ];
     tx.execute(sql, &params).await?;
@@ -227,21 +218,17 @@ pub async fn settle(tx: &mut Tx<'_>, id: &str, end: &RequestEnd) -> Result<bool,
     Ok(tx.execute(sql, &params).await? == 1)
 }
 
-/// Ends what daemons that no longer run left under way, and takes away the tokens and
-/// refusals of executions that have ended. What they reserved counts on:
+/// Ends what daemons that no longer run left under way, and takes away the tokens of
+/// executions that have ended. What they reserved counts on:
 /// nobody knows how much of it was used.
 pub async fn end_lost(tx: &mut Tx<'_>, own: DaemonId, now: Timestamp) -> Result<u64, StoreError> {
     let sql = "UPDATE llm_requests SET ended_at = $2, outcome = 'lost' \
          WHERE ended_at IS NULL AND daemon <> $1 AND daemon NOT IN \
          (SELECT id FROM daemon_state WHERE ended_at IS NULL)";
     let ended = tx.execute(sql, &[Value::written(own), now.into()]).await?;
-    for table in ["llm_tokens", "llm_refusals"] {
-        let sql = format!(
-            "DELETE FROM {table} WHERE execution IN \
-             (SELECT id FROM executions WHERE ended_at IS NOT NULL)"
-        );
-        tx.execute(&sql, &[]).await?;
-    }
+    let sql = "DELETE FROM llm_tokens WHERE execution IN \
+         (SELECT id FROM executions WHERE ended_at IS NOT NULL)";
+    tx.execute(sql, &[]).await?;
     Ok(ended)
 }
 
@@ -393,54 +380,6 @@ pub async fn parked(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<Parked>, Stor
     rows.iter().map(parked).collect()
 }
 
-/// The last request of an agent was refused: a quota or the money for it is used up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    pub execution: ExecutionId,
-    pub refused_at: Timestamp,
-    /// Nothing changes by itself when absent.
-    pub until: Option<Timestamp>,
-    pub reason: String,
-}
-
-pub async fn record_refusal(tx: &mut Tx<'_>, refusal: &Refusal) -> Result<(), StoreError> {
-    let sql = "INSERT INTO llm_refusals (execution, refused_at, until, reason) \
-         VALUES ($1, $2, $3, $4) ON CONFLICT (execution) DO UPDATE SET \
-         refused_at = excluded.refused_at, until = excluded.until, reason = excluded.reason";
-    let params = [
-        Value::written(refusal.execution),
-        refusal.refused_at.into(),
-        refusal.until.into(),
-        Value::masked(&refusal.reason),
-    ];
-    tx.execute(sql, &params).await.map(|_| ())
-}
-
-/// A later request of the agent was answered.
-pub async fn forget_refusal(tx: &mut Tx<'_>, execution: ExecutionId) -> Result<(), StoreError> {
-    let sql = "DELETE FROM llm_refusals WHERE execution = $1";
-    tx.execute(sql, &[Value::written(execution)])
-        .await
-        .map(|_| ())
-}
-
-/// The refusals of runs that go on.
-pub async fn refusals(tx: &mut Tx<'_>) -> Result<Vec<Refusal>, StoreError> {
-    let sql = "SELECT r.execution, r.refused_at, r.until, r.reason FROM llm_refusals r \
-         JOIN executions e ON e.id = r.execution WHERE e.ended_at IS NULL \
-         ORDER BY r.execution LIMIT 1000";
-    let rows = tx.query(sql, &[]).await?;
-    let refusal = |row: &Row| {
-        Ok(Refusal {
-            execution: row.parse(0)?,
-            refused_at: row.get(1)?,
-            until: row.get(2)?,
-            reason: row.get(3)?,
-        })
-    };
-    rows.iter().map(refusal).collect()
-}
-
 /// Lets whoever shows this token speak to models for an execution, and nobody with an
 /// earlier one.
 pub async fn grant_token(
@@ -557,7 +496,7 @@ pub async fn chat_messages(
 const COLUMNS: &str = "id, provider, format, model, answered_by, purpose, principal, trace_id, \
      execution, task, started_at, first_piece_at, ended_at, outcome, failure, stop, \
      input_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, \
-     output_tokens, reasoning_tokens, reserved, cost, prompt, answer, waited_ms, waited_for";
+     output_tokens, reasoning_tokens, reserved, cost, prompt, answer";
 
 fn decode(row: &Row) -> Result<StoredRequest, StoreError> {
     Ok(StoredRequest {
@@ -589,8 +528,6 @@ fn decode(row: &Row) -> Result<StoredRequest, StoreError> {
         cost: optional_count(row, 23)?,
         prompt: row.get(24)?,
         answer: row.get(25)?,
-        waited_ms: count(row, 26)?,
-        waited_for: row.get(27)?,
     })
 }
 

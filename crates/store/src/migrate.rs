@@ -55,8 +55,6 @@ pub(crate) const MIGRATIONS: &[Migration] = migrations! {
     25 "0025_llm",
     26 "0026_surfaces_and_trust",
     27 "0027_audit",
-    28 "0028_model_gateway",
-    29 "0029_workers",
 };
 
 /// Where the record of applied migrations is kept.

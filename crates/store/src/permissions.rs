@@ -185,15 +185,6 @@ pub async fn decision_digests(
     Ok(digests)
 }
 
-/// The number of the last decision; 0 when nothing was decided yet.
-pub async fn last_decision(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
-    let row = tx
-        .query_one("SELECT MAX(id) FROM permission_decisions", &[])
-        .await?;
-    let last: Option<i64> = row.map_or(Ok(None), |row| row.get(0))?;
-    Ok(last.unwrap_or(0))
-}
-
 fn digest_of(row: &Row) -> Result<String, StoreError> {
     let mut hash = Sha256::new();
     for number in 0..2 {

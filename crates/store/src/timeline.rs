@@ -254,12 +254,10 @@ pub(crate) fn encode(events: &[NewEvent]) -> Result<Vec<EncodedEvent>, StoreErro
 }
 
 fn encode_one(new: &NewEvent) -> Result<EncodedEvent, StoreError> {
+    let spec = new.event.spec();
     if !new.event.is_persistent() {
         return Err(StoreError::InvalidValue {
-            detail: format!(
-                "{} events are told and forgotten, never stored",
-                new.event.kind()
-            ),
+            detail: format!("{} events are told and forgotten, never stored", spec.kind),
         });
     }
     let mut text = Vec::with_capacity(384);
@@ -273,7 +271,7 @@ fn encode_one(new: &NewEvent) -> Result<EncodedEvent, StoreError> {
             .as_ref()
             .map(|id| id as &dyn std::fmt::Display),
     ];
-    let unwritable = |error: String| StoreError::internal(format!("{}: {error}", new.event.kind()));
+    let unwritable = |error: String| StoreError::internal(format!("{}: {error}", spec.kind));
     for (id, end) in ids.into_iter().zip(&mut ends) {
         if let Some(id) = id {
             write!(text, "{id}").map_err(|error| unwritable(error.to_string()))?;
@@ -285,15 +283,15 @@ fn encode_one(new: &NewEvent) -> Result<EncodedEvent, StoreError> {
         return Err(StoreError::InvalidValue {
             detail: format!(
                 "a {} event of more than {} MiB",
-                new.event.kind(),
+                spec.kind,
                 LARGEST_PAYLOAD >> 20
             ),
         });
     }
     Ok(EncodedEvent {
         at: new.at.as_micros(),
-        kind: new.event.kind(),
-        category: category_name(new.event.category()),
+        kind: spec.kind,
+        category: category_name(spec.category),
         text: String::from_utf8(text).map_err(|error| unwritable(error.to_string()))?,
         ends,
     })
@@ -476,6 +474,7 @@ const fn category_name(category: Category) -> &'static str {
     match category {
         Category::Pty => "pty",
         Category::Message => "message",
+        Category::Task => "task",
         Category::Board => "board",
         Category::Slot => "slot",
         Category::Knowledge => "knowledge",

@@ -30,7 +30,6 @@ impl Consumer for Activity {
     fn pace(&self) -> Pace {
         Pace {
             quiet: Duration::from_millis(500),
-            longest: Duration::from_secs(5),
             count: 500,
         }
     }

@@ -3,8 +3,8 @@
 //!
 //! A consumer's effect and the advance of its cursor are one transaction, so a
 //! crash in between leaves neither. Events are gathered until the consumer's
-//! [`Pace`] says so: after a quiet moment (trailing edge), when enough have come, or
-//! when the first has waited for long enough, so that a steady stream is served too. A failing consumer is tried again with the same events, later and
+//! [`Pace`] says so: after a quiet moment (trailing edge), or when enough have
+//! come. A failing consumer is tried again with the same events, later and
 //! later, while everything else goes on.
 
 use std::sync::Arc;
@@ -28,8 +28,6 @@ use super::{Backoff, Follower, Timeline};
 pub struct Pace {
     /// After no wanted event has come for this long.
     pub quiet: Duration,
-    /// Or when the first has waited for this long.
-    pub longest: Duration,
     /// Or when this many have come.
     pub count: usize,
 }
@@ -55,9 +53,6 @@ pub trait Consumer: Send + Sync + 'static {
         tx: &'t mut Tx<'_>,
         events: Arc<[Arc<TimelineEvent>]>,
     ) -> BoxFuture<'t, Result<(), StoreError>>;
-
-    /// What was applied is committed.
-    fn committed(&self) {}
 }
 
 /// One running consumer.
@@ -187,16 +182,11 @@ impl Runner {
         let pace = self.consumer.pace();
         let quiet = tokio::time::sleep(pace.quiet);
         tokio::pin!(quiet);
-        let longest = tokio::time::sleep(pace.longest);
-        tokio::pin!(longest);
         loop {
             let step = tokio::select! {
                 next = self.follower.next() => {
                     match next {
                         Ok(event) if event.seq > Some(self.cursor) && self.consumer.wants(&event.event) => {
-                            if self.gathered.is_empty() {
-                                longest.as_mut().reset(Instant::now() + pace.longest);
-                            }
                             self.gathered.push(event);
                             quiet.as_mut().reset(Instant::now() + pace.quiet);
                         }
@@ -214,7 +204,6 @@ impl Runner {
                     if due { Step::HandOver } else { Step::Gather }
                 }
                 () = &mut quiet, if !self.gathered.is_empty() => Step::HandOver,
-                () = &mut longest, if !self.gathered.is_empty() => Step::HandOver,
                 () = asked(&mut stop) => Step::Stop,
             };
             match step {
@@ -232,21 +221,21 @@ impl Runner {
     /// again and again until it works or the daemon stops.
     async fn hand_over(&mut self, stop: &mut watch::Receiver<bool>) {
         let to = self.follower.position();
-        // They stay gathered until they are applied: whoever stops or fails meanwhile still
-        // knows that the cursor may not pass them.
-        let events: Arc<[_]> = self.gathered.as_slice().into();
+        let events: Arc<[_]> = std::mem::take(&mut self.gathered).into();
         loop {
             match self.transact(Arc::clone(&events), to).await {
                 Ok(cursor) => {
                     self.cursor = cursor;
-                    // Another daemon may have been ahead of us; what lies beyond is still
-                    // ours to apply.
-                    self.gathered.retain(|event| event.seq > Some(cursor));
                     self.backoff.reset();
                     self.set_progress();
-                    if !events.is_empty() {
-                        self.consumer.committed();
-                    }
+                    // Another daemon was ahead of us up to there; what lies
+                    // beyond is still ours to apply.
+                    self.gathered.extend(
+                        events
+                            .iter()
+                            .filter(|event| event.seq > Some(cursor))
+                            .map(Arc::clone),
+                    );
                     return;
                 }
                 Err(error) => {

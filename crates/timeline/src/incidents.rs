@@ -5,14 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use missiond_core::{Anomaly, DaemonId, Event, Severity, TimelineEvent, Timestamp, TraceContext};
+use missiond_core::{Anomaly, Event, Severity, TimelineEvent};
 use missiond_store::incidents::{self, Report};
-use missiond_store::{NewEvent, StoreError, Tx, timeline};
+use missiond_store::{StoreError, Tx};
 
-use crate::{Consumer, Pace, Timeline};
-
-/// Who resolves what is over without a person saying so.
-const BY_ITSELF: &str = "missiond";
+use crate::{Consumer, Pace};
 
 const CONFIG_REJECTED: &str = "config_rejected";
 /// From so many refusals on somebody should look at who asks.
@@ -37,7 +34,6 @@ impl Consumer for IncidentRecorder {
     fn pace(&self) -> Pace {
         Pace {
             quiet: Duration::ZERO,
-            longest: Duration::from_millis(100),
             count: 50,
         }
     }
@@ -49,93 +45,15 @@ impl Consumer for IncidentRecorder {
     ) -> BoxFuture<'t, Result<(), StoreError>> {
         Box::pin(async move {
             for event in events.iter() {
-                let witness = Witness {
-                    at: event.at,
-                    daemon: event.daemon,
-                    cause: event.trace,
-                };
                 if let Some(incident) = incident_of(&event.event) {
-                    witness.report(tx, &incident).await?;
+                    incidents::report(tx, &incident, event.at).await?;
                 }
                 for (kind, subject) in over(&event.event) {
-                    witness.resolve(tx, kind, &subject).await?;
+                    incidents::resolve_open(tx, kind, &subject, event.at).await?;
                 }
             }
             Ok(())
         })
-    }
-}
-
-/// Who saw that something is wrong, or is no more, when, and by what.
-struct Witness {
-    at: Timestamp,
-    daemon: DaemonId,
-    cause: TraceContext,
-}
-
-impl Witness {
-    /// What is wrong already is counted; only what is new is told.
-    async fn report(&self, tx: &mut Tx<'_>, report: &Report) -> Result<(), StoreError> {
-        let incident = incidents::report(tx, report, self.at).await?;
-        if incident.occurrences > 1 {
-            return Ok(());
-        }
-        let opened = Event::IncidentOpened {
-            incident: incident.id,
-            kind: incident.kind,
-            severity: incident.severity,
-            summary: incident.summary,
-        };
-        self.tell(tx, opened).await
-    }
-
-    async fn resolve(&self, tx: &mut Tx<'_>, kind: &str, subject: &str) -> Result<(), StoreError> {
-        let Some(incident) = incidents::resolve_open(tx, kind, subject, self.at).await? else {
-            return Ok(());
-        };
-        let resolved = Event::IncidentResolved {
-            incident: incident.id,
-            by: BY_ITSELF.to_owned(),
-        };
-        self.tell(tx, resolved).await
-    }
-
-    async fn tell(&self, tx: &mut Tx<'_>, event: Event) -> Result<(), StoreError> {
-        let event = NewEvent::new(self.at, self.daemon, self.cause.child(), event)?;
-        timeline::append(tx, &[event]).await.map(drop)
-    }
-}
-
-impl Timeline {
-    /// Something is wrong that no event says.
-    pub async fn report_incident(
-        &self,
-        report: Report,
-        cause: TraceContext,
-    ) -> Result<(), StoreError> {
-        let (witness, db) = (self.witness(cause), &self.shared.db);
-        db.write(move |tx| Box::pin(async move { witness.report(tx, &report).await }))
-            .await
-    }
-
-    /// What was reported of this subject is over.
-    pub async fn resolve_incident(
-        &self,
-        kind: &'static str,
-        subject: String,
-        cause: TraceContext,
-    ) -> Result<(), StoreError> {
-        let (witness, db) = (self.witness(cause), &self.shared.db);
-        db.write(move |tx| Box::pin(async move { witness.resolve(tx, kind, &subject).await }))
-            .await
-    }
-
-    fn witness(&self, cause: TraceContext) -> Witness {
-        Witness {
-            at: self.shared.clock.now(),
-            daemon: self.shared.daemon,
-            cause,
-        }
     }
 }
 
@@ -178,21 +96,6 @@ fn incident_of(event: &Event) -> Option<Report> {
             consumer,
             Severity::Error,
             format!("`{consumer}` cannot process events and keeps trying: {error}"),
-        ),
-        Event::WorkerUnitFailed {
-            worker,
-            subject,
-            attempts,
-            error,
-            ..
-        } => incident(
-            "worker_unit_failed",
-            worker,
-            Severity::Warning,
-            format!(
-                "The worker {worker} gave up on {subject} after {attempts} attempts: {error}. \
-                 `mission worker retry {worker}` has it try again."
-            ),
         ),
         Event::TaskPanicked {
             task,

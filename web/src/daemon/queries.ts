@@ -179,7 +179,6 @@ function changedBy(event: TimelineEvent["event"]): Kept[] {
     case "execution_signal":
     case "input_requested":
     case "message_delivery":
-    case "cli_request_started":
     case "cli_request_completed":
       return EXECUTIONS;
     case "autopilot_changed":
@@ -198,7 +197,6 @@ function changedBy(event: TimelineEvent["event"]): Kept[] {
     case "beacon_moved":
     case "beacon_lost":
       return CODE;
-    case "conversation_message_logged":
     case "turn_extracted":
       return CONVERSATIONS;
     case "config_reloaded":

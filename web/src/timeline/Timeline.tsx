@@ -21,7 +21,7 @@ import { isStory, kindOf, STORY_KINDS, tell } from "./sentences";
 import { Trace } from "./Trace";
 import "./timeline.css";
 
-const CATEGORIES: Category[] = ["board", "slot", "pty", "cli_engine", "message", "system", "pipeline", "knowledge"];
+const CATEGORIES: Category[] = ["board", "slot", "pty", "cli_engine", "message", "task", "system", "pipeline", "knowledge"];
 const PAGE = 200;
 /** What is on the page at most; older events are read again when asked for. */
 const MOST = 500;

@@ -182,14 +182,8 @@ function sentenceOf(event: Event): { sentence: string; tone: Tone } {
       return { sentence: event.question, tone: "wait" };
     case "execution_ended":
       return { sentence: event.lifecycle, tone: event.lifecycle === "completed" ? "good" : "bad" };
-    case "cli_request_started":
-      return { sentence: "a prompt is at work", tone: "work" };
     case "cli_request_completed":
       return { sentence: `${event.input_tokens} tokens in, ${event.output_tokens} out`, tone: "rest" };
-    case "slot_became_idle":
-      return { sentence: "it waits for its next prompt", tone: "rest" };
-    case "conversation_message_logged":
-      return { sentence: `${event.messages} ${event.messages === 1 ? "message" : "messages"}`, tone: "rest" };
     case "turn_extracted":
       return { sentence: "a turn of a conversation is over", tone: "rest" };
     case "usage_limit_reached":

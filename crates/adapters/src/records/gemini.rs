@@ -9,8 +9,7 @@ use serde_json::Value;
 use super::record::{
     Line, MessageOrigin, Record, RecordBody, RecordMemory, Role, moment, word, words,
 };
-use crate::gemini::CANCELLED;
-use crate::gemini_chats::PREAMBLE;
+use crate::gemini::{CANCELLED, PREAMBLE};
 use crate::transcript::{TokenUsage, number};
 
 pub(super) fn records(line: &Line<'_>, memory: &mut RecordMemory) -> Vec<Record> {

@@ -466,20 +466,6 @@ pub struct Imported {
     /// Lines of the file that belong to no task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passed_over: Vec<u64>,
-    /// Tasks that read like orders to a model beyond what a task asks for. They are taken all
-    /// the same: a person looks at them before an agent does.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cautions: Vec<ImportCaution>,
-}
-
-/// Something of others that reads like orders to a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ImportCaution {
-    pub title: String,
-    /// How sure it is, in percent.
-    pub score: u32,
-    /// What it does, to follow `it`.
-    pub why: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

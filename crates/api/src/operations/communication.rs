@@ -1,8 +1,6 @@
 //! The timeline: what happened, why, and what is happening.
 
-use missiond_core::{
-    Bounded, Category, ExecutionId, Limit, Seq, Text, TimelineEvent, Timestamp, TraceId,
-};
+use missiond_core::{Bounded, Category, Limit, Seq, Text, TimelineEvent, Timestamp, TraceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +14,8 @@ operations! {
         "List stored events of the timeline, filtered by kind, category, trace and time.";
 
     TimelineTrace = "timeline_trace" (ReadOnly, "timeline"):
-        TimelineTraceParams => TimelineChain,
-        "List every stored event of one causal chain, oldest first, and what its runs of agents \
-         cost.";
+        TimelineTraceParams => TimelinePage,
+        "List every stored event of one causal chain, oldest first.";
 
     TimelineWait = "timeline_wait" (ReadOnly, "timeline"; Wait):
         TimelineWaitParams => TimelinePage,
@@ -90,29 +87,6 @@ pub struct TimelinePage {
 #[serde(deny_unknown_fields)]
 pub struct TimelineTraceParams {
     pub trace_id: TraceId,
-}
-
-/// A causal chain.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TimelineChain {
-    pub events: Vec<TimelineEvent>,
-    /// The newest stored event of the whole timeline.
-    pub head: Seq,
-    /// The chain has more events.
-    pub more: bool,
-    /// Of the runs in it that asked a model through this daemon.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub costs: Vec<CostOfRun>,
-}
-
-/// What the newest 500 requests of a run to models cost.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CostOfRun {
-    pub execution: ExecutionId,
-    pub requests: u64,
-    /// Those whose cost nobody knows are not in it.
-    pub cost_microdollars: u64,
-    pub unpriced: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

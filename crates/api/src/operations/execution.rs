@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use missiond_core::{
     AbsolutePath, AgentTold, Bounded, CliEngine, Controller, Cost, DeliveryStatus,
-    ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle, Limit, List, MAX_EXACT,
+    ExecutionActivity, ExecutionAttention, ExecutionId, ExecutionLifecycle, Limit, MAX_EXACT,
     MessageId, ObservationId, PtyState, SendWhen, SlotId, SlotName, TaskNumber, Text, Timestamp,
 };
 use schemars::JsonSchema;
@@ -46,11 +46,6 @@ operations! {
     ExecutionInterrupt = "execution_interrupt" (Additive, "executions", Own(Execution); Process):
         ExecutionParams => MessageResult,
         "Stop what an agent is doing now; its program goes on and takes the next message.";
-
-    ExecutionSet = "execution_set" (Idempotent, "executions", Own(Execution); Process):
-        ExecutionSetParams => SettingsSet,
-        "Change how a running agent works: its mode, its model or another of the settings its \
-         protocol offers.";
 
     ExecutionCancel = "execution_cancel" (Destructive, "executions", Own(Execution); Process):
         ExecutionCancelParams => ExecutionSummary,
@@ -186,51 +181,6 @@ pub struct ExecutionPage {
 pub struct ExecutionParams {
     /// The execution's id, or the name of its slot.
     pub execution: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ExecutionSetParams {
-    /// The execution's id, or the name of its slot.
-    pub execution: String,
-    /// The mode it is to work in, by the protocol's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Text<1024>>,
-    /// The model it is to use, by the protocol's name, which need not be that of the
-    /// command line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<Text<1024>>,
-    /// Other settings, in this order.
-    #[serde(default, skip_serializing_if = "no_settings")]
-    pub settings: List<SettingValue, 0, 32>,
-}
-
-fn no_settings(settings: &List<SettingValue, 0, 32>) -> bool {
-    settings.is_empty()
-}
-
-/// A setting of an agent and its value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SettingValue {
-    /// The setting's id, or what the agent calls it.
-    pub setting: Text<1024>,
-    /// One of those it offers.
-    pub value: Text<1024>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SettingsSet {
-    pub execution: ExecutionId,
-    /// What the agent has taken, in the order it was asked for.
-    pub set: Vec<SettingSet>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SettingSet {
-    /// The setting's id.
-    pub setting: String,
-    pub value: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

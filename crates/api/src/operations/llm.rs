@@ -84,17 +84,6 @@ pub struct LlmProvider {
     pub running: u32,
     /// Requests that wait for their turn.
     pub waiting: u32,
-    /// What these wait for: the limits, the provider's own and those of some of its models.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub waits: Vec<LlmWait>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LlmWait {
-    /// The limit, by its key, and the models that it is for.
-    pub limit: String,
-    /// Requests that wait for it.
-    pub requests: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -236,12 +225,6 @@ pub struct LlmRequest {
     pub cost_microdollars: Option<u64>,
     /// What it may cost at most, as long as nobody knows better.
     pub reserved_microdollars: u64,
-    /// Until its turn came.
-    #[serde(default)]
-    pub waited_ms: u64,
-    /// The limit it waited for the longest.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waited_for: Option<String>,
     /// Where `llm.keep` says so, without secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -265,22 +248,12 @@ pub struct RouterChatParams {
     /// The most tokens of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output: Option<Bounded<1, 1_000_000>>,
-    /// The answer is to be JSON of this JSON Schema of an object, against which it is
-    /// checked; one that does not fit is asked for once more. At most 64 KiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schema: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RouterChatReply {
     pub session: String,
     pub reply: String,
-    /// The JSON that was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value: Option<serde_json::Value>,
-    /// What did not fit in a first answer, where it had to be asked for twice.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mended: Vec<String>,
     /// The model that was asked, as `provider/model`.
     pub model: String,
     /// Why this one.

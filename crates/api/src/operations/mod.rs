@@ -27,7 +27,6 @@ pub mod search;
 pub mod system;
 pub mod tools;
 pub mod trust;
-pub mod worker;
 pub mod worktree;
 
 /// Declares the operations of a file: a unit struct each, bound to its types and

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use missiond_core::{BoardTaskId, PermissionAsked, QuestionNumber, QuestionRef};
+use missiond_core::{BoardTaskId, PermissionAsked, QuestionNumber, QuestionRef, TraceContext};
 use missiond_egress::{Caller, CallerKind, Ruling, Target};
 use missiond_executions::{Executions, Worker};
 use missiond_guard::permissions::{Argument, Effect, Request, Shown};
@@ -174,7 +174,12 @@ impl People {
             options: reach_options(of_agent, task.is_some(), repository),
             blocks: self.questions.waiting_for(*task).await?,
         };
-        let raised = self.questions.raise(new).await?;
+        let trace = match whom {
+            ReachFor::Agent(execution) => self.executions.trace(*execution),
+            ReachFor::Task(task) => Some(TraceContext::of(*task)),
+        };
+        let trace = trace.unwrap_or_else(TraceContext::root);
+        let raised = self.questions.raise(new, trace).await?;
         let question = self.questions.find(QuestionRef::Id(raised)).await?;
         Ok(Some(question.number))
     }

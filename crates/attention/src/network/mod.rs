@@ -15,7 +15,7 @@ use missiond_audit::{AuditLog, Entry};
 use missiond_config::policy_files::PolicyFiles;
 use missiond_core::{AuditKind, Event, TraceContext};
 use missiond_egress::{
-    Caller, CallerKind, Egress, Judge, Limits, Report, Ruling, SystemResolver, Target, Undecided,
+    Caller, Egress, Judge, Limits, Report, Ruling, SystemResolver, Target, Undecided,
 };
 use missiond_executions::Executions;
 use missiond_guard::policy::{NetworkDecision, Outbound, Policies};
@@ -115,11 +115,9 @@ impl Component for Network {
     fn start(self: Arc<Self>) -> BoxFuture<'static, Result<(), StartError>> {
         Box::pin(async move {
             let (timeline, audit) = (self.timeline.clone(), self.audit.clone());
-            let judge = Arc::clone(&self.judge);
             let mut reports = self.reports.lock().take();
             self.tasks.spawn_restarting("network decisions", move || {
                 let told = Record {
-                    judge: Arc::clone(&judge),
                     timeline: timeline.clone(),
                     audit: audit.clone(),
                 };
@@ -145,19 +143,6 @@ struct PolicyJudge {
     people: Mutex<Option<Arc<People>>>,
     told: mpsc::Sender<Report>,
     untold: AtomicU64,
-}
-
-impl PolicyJudge {
-    /// The run or the task that a caller belongs to; servers belong to none.
-    fn cause_of(&self, caller: &Caller) -> Option<TraceContext> {
-        let execution = match caller.kind {
-            CallerKind::Execution => caller.name.parse().ok()?,
-            CallerKind::Check | CallerKind::ToolServer => return caller.task.map(TraceContext::of),
-        };
-        let people = self.people.lock().clone();
-        let run = people.and_then(|people| people.executions.trace(execution));
-        Some(run.unwrap_or_else(|| TraceContext::of_run(execution, caller.task)))
-    }
 }
 
 impl Judge for PolicyJudge {
@@ -227,7 +212,6 @@ struct Told {
 
 /// Where decisions are told.
 struct Record {
-    judge: Arc<PolicyJudge>,
     timeline: Timeline,
     audit: AuditLog,
 }
@@ -295,9 +279,7 @@ impl Record {
             digest: target.digest(),
             count,
         };
-        let trace = self.judge.cause_of(caller);
-        let trace = trace.map_or_else(TraceContext::root, |cause| cause.child());
-        if let Err(error) = self.timeline.record(event, trace).await {
+        if let Err(error) = self.timeline.record(event, TraceContext::root()).await {
             tracing::warn!(%error, "decision about a host not recorded on timeline");
         }
     }

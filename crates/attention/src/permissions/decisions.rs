@@ -78,7 +78,7 @@ impl Permissions {
             exact: None,
             effect: verdict.effect.as_str(),
             by: &verdict.rules.join(", "),
-            trace: trace.unwrap_or_else(|| TraceContext::of(slot)).child(),
+            trace: trace.unwrap_or_else(TraceContext::root),
             row,
         };
         Ok(self.put_on_record(decided).await?)

@@ -401,7 +401,7 @@ impl Watcher {
             options: dialog.options.iter().map(|o| o.label.clone()).collect(),
             blocks: self.permissions.questions.waiting_for(task).await?,
         };
-        let raised = self.permissions.questions.raise(new);
+        let raised = self.permissions.questions.raise(new, TraceContext::root());
         raised.await.map(drop)
     }
 
@@ -539,7 +539,7 @@ impl Watcher {
                 by: verdict.rules.join(", "),
             };
             let cause = execution.and_then(|execution| permissions.executions.trace(execution));
-            let trace = cause.unwrap_or_else(|| TraceContext::of(self.slot)).child();
+            let trace = cause.map_or_else(TraceContext::root, |cause| cause.child());
             let recorded = permissions.timeline.record(resolved, trace);
             if let Err(error) = recorded.await {
                 tracing::error!(slot = %self.slot, %error, "decision not recorded on timeline");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use missiond_core::{
     AnswerText, Controller, ExecutionId, ObservationId, Question, QuestionOrigin, QuestionRef,
-    QuestionStatus, SlotId,
+    QuestionStatus, SlotId, TraceContext,
 };
 use missiond_executions::{Accepted, Sender};
 use missiond_semantic::AnswerOutcome;
@@ -34,6 +34,7 @@ impl Questions {
         reference: QuestionRef,
         text: &AnswerText,
         by: Answerer<'_>,
+        trace: TraceContext,
     ) -> Result<Question, QuestionError> {
         if text.trim().is_empty() {
             return Err(QuestionError::EmptyAnswer);
@@ -62,19 +63,19 @@ impl Questions {
                 if let Some(digest) = digest {
                     self.announced.answered(*slot, digest);
                 }
-                self.answered(&question, option, by.name).await
+                self.answered(&question, option, by.name, trace).await
             }
             QuestionOrigin::NeedsInput {
                 execution, request, ..
             } => {
                 let (execution, request) = (*execution, Some(*request));
-                self.answer_input(execution, request, text, None, by)
+                self.answer_input(execution, request, text, None, by, trace)
                     .await?;
                 self.find(QuestionRef::Id(question.id)).await
             }
             QuestionOrigin::Task { .. } | QuestionOrigin::Tool { .. } => {
                 let answer = chosen(&question, text)?;
-                let answered = self.answered(&question, answer, by.name).await?;
+                let answered = self.answered(&question, answer, by.name, trace).await?;
                 self.settle_drift(&answered).await?;
                 Ok(answered)
             }
@@ -90,6 +91,7 @@ impl Questions {
         text: &str,
         key: Option<String>,
         by: Answerer<'_>,
+        trace: TraceContext,
     ) -> Result<Accepted, QuestionError> {
         let request = match request {
             Some(request) => Some(request),
@@ -109,7 +111,10 @@ impl Questions {
             let is_it = matches!(question.origin,
                 QuestionOrigin::NeedsInput { request: asked, .. } if Some(asked) == request);
             if is_it {
-                match self.answered(&question, text.to_owned(), by.name).await {
+                match self
+                    .answered(&question, text.to_owned(), by.name, trace)
+                    .await
+                {
                     // Somebody answered the same at the same time.
                     Ok(_) | Err(QuestionError::Store(StoreError::Conflict { .. })) => {}
                     Err(error) => return Err(error),
@@ -124,9 +129,10 @@ impl Questions {
         question: &Question,
         answer: String,
         by: &str,
+        trace: TraceContext,
     ) -> Result<Question, QuestionError> {
         let closing = Closing::Answered { answer };
-        self.close(question.id, closing, by).await
+        self.close(question.id, closing, by, trace).await
     }
 
     /// Takes an option of the dialog, if it is still the one that was asked

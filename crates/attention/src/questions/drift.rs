@@ -2,7 +2,7 @@
 //! whether the run goes on or ends. The run is held by its executions until then; here it is
 //! only asked and brought back.
 
-use missiond_core::{ExecutionId, Question, QuestionOrigin};
+use missiond_core::{ExecutionId, Question, QuestionOrigin, TraceContext};
 use missiond_executions::{GO_ON, STOP};
 use missiond_store::run_surfaces::RunDrift;
 
@@ -65,7 +65,9 @@ impl Questions {
             options: vec![GO_ON.to_owned(), STOP.to_owned()],
             blocks: 0,
         };
-        let raised = self.raise(new).await?;
+        let trace = self.executions.trace(drift.execution);
+        let trace = trace.unwrap_or_else(TraceContext::root);
+        let raised = self.raise(new, trace).await?;
         // It was answered, and the daemon ended before the answer arrived.
         let question = self.find(missiond_core::QuestionRef::Id(raised)).await?;
         self.settle_drift(&question).await

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use missiond_core::{Event, ExecutionId, Question, QuestionOrigin};
+use missiond_core::{Event, ExecutionId, Question, QuestionOrigin, TraceContext};
 use missiond_executions::AskedInput;
 use missiond_store::questions::QuestionFilter;
 use missiond_timeline::{FollowError, Follower};
@@ -97,7 +97,7 @@ impl Questions {
                 options: asked.choices,
                 blocks: self.waiting_for(task).await?,
             };
-            self.raise(new).await?;
+            self.raise(new, TraceContext::root()).await?;
         }
         let filter = QuestionFilter::OpenOfExecution(execution);
         for question in self.list(filter).await? {

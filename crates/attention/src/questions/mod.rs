@@ -25,7 +25,7 @@ use missiond_executions::Executions;
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
 use missiond_slots::Slots;
 use missiond_store::questions::{self, Closing, QuestionFilter, RaisedQuestion};
-use missiond_store::{MissionDb, NewEvent, StoreError, Tx, board, causes, timeline};
+use missiond_store::{MissionDb, NewEvent, StoreError, board, timeline};
 use missiond_timeline::Timeline;
 use tokio::sync::watch;
 
@@ -120,8 +120,13 @@ impl Questions {
 
     /// Asks a person. What stands already is not asked again; the one that is
     /// there is returned, answered or not.
-    pub async fn raise(&self, new: NewQuestion) -> Result<QuestionId, QuestionError> {
+    pub async fn raise(
+        &self,
+        new: NewQuestion,
+        trace: TraceContext,
+    ) -> Result<QuestionId, QuestionError> {
         let new = bounded(new);
+        let cause = cause_of(&new.origin, &self.executions).unwrap_or(trace);
         let (daemon, now) = (self.daemon, self.clock.now());
         let raised = self
             .db
@@ -134,7 +139,7 @@ impl Questions {
                             task: question.origin.task(),
                             slot: question.origin.slot(),
                         };
-                        let trace = trace_of(tx, question).await?;
+                        let trace = cause.began(question.id);
                         let event = NewEvent::new(now, daemon, trace, created)?;
                         timeline::append(tx, &[event]).await?;
                     }
@@ -195,9 +200,10 @@ impl Questions {
         reference: QuestionRef,
         reason: Option<String>,
         by: &str,
+        trace: TraceContext,
     ) -> Result<Question, QuestionError> {
         let question = self.find(reference).await?;
-        self.close(question.id, Closing::Dismissed { reason }, by)
+        self.close(question.id, Closing::Dismissed { reason }, by, trace)
             .await
     }
 
@@ -206,7 +212,7 @@ impl Questions {
         let closing = Closing::Dismissed {
             reason: Some(reason.to_owned()),
         };
-        match self.close(id, closing, DAEMON).await {
+        match self.close(id, closing, DAEMON, TraceContext::root()).await {
             // Somebody was faster.
             Ok(_) | Err(QuestionError::Store(StoreError::Conflict { .. })) => Ok(()),
             Err(error) => Err(error),
@@ -239,7 +245,7 @@ impl Questions {
         by: &str,
     ) -> Result<(), QuestionError> {
         let closing = Closing::Answered { answer };
-        match self.close(id, closing, by).await {
+        match self.close(id, closing, by, TraceContext::root()).await {
             // Somebody was faster.
             Ok(_) | Err(QuestionError::Store(StoreError::Conflict { .. })) => Ok(()),
             Err(error) => Err(error),
@@ -261,8 +267,10 @@ impl Questions {
         id: QuestionId,
         closing: Closing,
         by: &str,
+        trace: TraceContext,
     ) -> Result<Question, QuestionError> {
         let (daemon, now, by) = (self.daemon, self.clock.now(), by.to_owned());
+        let executions = Arc::clone(&self.executions);
         let closed = self
             .db
             .write(move |tx| {
@@ -272,7 +280,8 @@ impl Questions {
                         Closing::Answered { .. } => Event::QuestionAnswered { question: id, by },
                         Closing::Dismissed { .. } => Event::QuestionDismissed { question: id, by },
                     };
-                    let trace = trace_of(tx, &closed).await?.child();
+                    let asked = cause_of(&closed.origin, &executions);
+                    let trace = asked.map_or(trace, |cause| cause.began(id).child());
                     let event = NewEvent::new(now, daemon, trace, told)?;
                     timeline::append(tx, &[event]).await?;
                     Ok(closed)
@@ -283,35 +292,15 @@ impl Questions {
     }
 }
 
-/// Where a question began: in the chain of whoever asks, or of a chain of its own.
-async fn trace_of(tx: &mut Tx<'_>, question: &Question) -> Result<TraceContext, StoreError> {
-    let cause = match &question.origin {
+/// What a question continues, as long as whoever asks is there.
+fn cause_of(origin: &QuestionOrigin, executions: &Executions) -> Option<TraceContext> {
+    match origin {
         QuestionOrigin::Task { task, .. } => Some(TraceContext::of(*task)),
-        QuestionOrigin::NeedsInput { execution, .. }
-        | QuestionOrigin::Dialog {
-            execution: Some(execution),
-            ..
+        QuestionOrigin::NeedsInput { execution, .. } => executions.trace(*execution),
+        QuestionOrigin::Dialog { execution, .. } | QuestionOrigin::Tool { execution, .. } => {
+            executions.trace((*execution)?)
         }
-        | QuestionOrigin::Tool {
-            execution: Some(execution),
-            ..
-        } => Some(causes::of_run(tx, *execution).await?),
-        QuestionOrigin::Dialog {
-            execution: None,
-            slot,
-            ..
-        } => Some(causes::of_slot(tx, *slot).await?),
-        QuestionOrigin::Tool {
-            execution: None, ..
-        } => match reach_for(&question.origin) {
-            Some(ReachFor::Task(task)) => Some(TraceContext::of(task)),
-            _ => None,
-        },
-    };
-    Ok(cause.map_or_else(
-        || TraceContext::of(question.id),
-        |cause| cause.began(question.id),
-    ))
+    }
 }
 
 /// What an agent wrote is cut to a size that can be kept and shown.

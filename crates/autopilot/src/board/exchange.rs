@@ -11,7 +11,6 @@ use missiond_core::{
     TaskNumber, TraceContext,
 };
 use missiond_exchange::{Card, ImportError, Standing};
-use missiond_guard::injection::{Verdict, inspect};
 use missiond_os::{expand_home, files};
 use missiond_runtime::blocking;
 use missiond_store::board::{self as store, History, ImportedStatus, NewBoardTask};
@@ -40,18 +39,6 @@ pub struct ReadCards {
     pub cards: Vec<Card>,
     /// Lines that belong to no task.
     pub passed_over: Vec<usize>,
-    /// What of them reads like orders to a model, beyond what a task asks for.
-    pub cautions: Vec<Caution>,
-}
-
-/// A task whose words read like orders to a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caution {
-    pub title: String,
-    /// How sure it is, in percent.
-    pub score: u32,
-    /// What they do, to follow `it`.
-    pub why: String,
 }
 
 /// Whether tasks that are on the board already are taken in.
@@ -78,12 +65,7 @@ impl Board {
         source: Source,
     ) -> Result<ReadCards, BoardError> {
         let folder = self.home.exchange_dir();
-        blocking(move || {
-            let mut read = read(&folder, format, source)?;
-            read.cautions = cautions(&read.cards);
-            Ok(read)
-        })
-        .await
+        blocking(move || read(&folder, format, source)).await
     }
 
     /// Puts cards on the board, in one transaction.
@@ -191,10 +173,7 @@ fn read_text(format: ImportFormat, text: &str) -> Result<ReadCards, ImportError>
     match format {
         ImportFormat::Markdown => {
             let (cards, passed_over) = missiond_exchange::read_markdown_with_skipped(text)?;
-            Ok(ReadCards {
-                passed_over,
-                ..only_cards(cards)
-            })
+            Ok(ReadCards { cards, passed_over })
         }
         ImportFormat::Beads => missiond_exchange::read_beads(text).map(only_cards),
         ImportFormat::Jsonl | ImportFormat::VibeKanban => {
@@ -207,28 +186,7 @@ fn only_cards(cards: Vec<Card>) -> ReadCards {
     ReadCards {
         cards,
         passed_over: Vec::new(),
-        cautions: Vec::new(),
     }
-}
-
-/// So many are named; whoever imports more has seen that there is something to look at.
-const MOST_CAUTIONS: usize = 100;
-
-fn cautions(cards: &[Card]) -> Vec<Caution> {
-    let of_card = |card: &Card| {
-        let title = card.draft.title.as_deref().unwrap_or_default();
-        let description = card.draft.description.as_deref().unwrap_or_default();
-        let notes = card.notes.iter().map(|(_, text)| text.as_str());
-        let texts: Vec<&str> = [title, description].into_iter().chain(notes).collect();
-        let seen = inspect(&texts.join("\n"));
-        (seen.verdict() >= Verdict::Marked).then(|| Caution {
-            title: missiond_secrets::mask(title.to_owned()).into_string(),
-            score: seen.score,
-            why: seen.reasons(),
-        })
-    };
-    let found = cards.iter().filter_map(of_card);
-    found.take(MOST_CAUTIONS).collect()
 }
 
 /// The file of that name in the folder, and no other.

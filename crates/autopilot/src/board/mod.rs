@@ -31,7 +31,7 @@ use tokio::sync::watch;
 pub use alternatives::AlternativeTask;
 pub use decompose::Part;
 pub use error::BoardError;
-pub use exchange::{Again, Caution, Imported, ReadCards, Source};
+pub use exchange::{Again, Imported, ReadCards, Source};
 pub use fill::{check_repository_config, sparse_paths, template_names};
 pub use propose::Proposal;
 pub use queries::{Details, Graph, Readiness};

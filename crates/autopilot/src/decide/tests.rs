@@ -88,7 +88,6 @@ fn watched() -> Watched {
         spoken_to_at: Some(at(10)),
         heard_at: at(10),
         limit: None,
-        unpaid: None,
         stuck: None,
     }
 }
@@ -304,12 +303,6 @@ fn a_usage_limit_parks_the_task_once() {
         ..limited
     };
     assert_eq!(outcome_of(again, 20), Some(Outcome::NeedsPerson));
-}
-
-#[test]
-fn a_budget_that_nobody_fills_again_is_for_a_person() {
-    let unpaid = agent(|agent| agent.unpaid = Some("the budget is used up".to_owned()));
-    assert_eq!(outcome_of(unpaid, 20), Some(Outcome::NeedsPerson));
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(super) async fn about(
         options: Vec::new(),
         blocks,
     };
-    let asked = shared.questions.raise(new).await?;
+    let asked = shared.questions.raise(new, TraceContext::root()).await?;
     Ok(shared.questions.find(QuestionRef::Id(asked)).await?)
 }
 
@@ -105,7 +105,7 @@ async fn blocked(shared: &Shared, holder: &str) -> Result<(), JobError> {
 
 /// Does what the person said.
 async fn follow(shared: &Shared, task: &BoardTask, answer: &str, by: &str) -> Result<(), JobError> {
-    let (trace, reference) = (TraceContext::of(task.id), TaskRef::Id(task.id));
+    let (trace, reference) = (TraceContext::root(), TaskRef::Id(task.id));
     let said = answer.trim().to_lowercase();
     if said == GIVE_UP {
         let reason = format!("given up by {by}");

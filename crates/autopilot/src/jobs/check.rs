@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use missiond_core::{Check, Evidence, Isolation};
+use missiond_core::{Check, Evidence, Isolation, TraceContext};
 use missiond_egress::{Caller, CallerKind, MachinePort};
 use missiond_sandbox::Profile;
 use missiond_workspace::{
@@ -66,7 +66,7 @@ pub(super) async fn check(work: &Work, round: u32) -> Result<(), JobError> {
     }
     let board = &work.shared.board;
     board
-        .record_evidence(&work.attempt, round, evidence, work.trace())
+        .record_evidence(&work.attempt, round, evidence, TraceContext::root())
         .await?;
     match unable {
         // No agent can mend that the daemon has nothing to check with.

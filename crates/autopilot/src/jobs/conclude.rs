@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use missiond_core::{Consequence, Event, Outcome};
+use missiond_core::{Consequence, Event, Outcome, TraceContext};
 use missiond_executions::FinishMode;
 use missiond_store::{StoreError, autopilot, board, slot_sessions};
 
 use super::ask;
-use super::work::{JobError, Work};
+use super::work::{JobError, Work, act};
 use crate::board::BoardError;
 use crate::view::Limit;
 
@@ -37,7 +37,7 @@ async fn end_attempt(work: &Work, outcome: Outcome, reason: &str) -> Result<(), 
     let board = &work.shared.board;
     let why = Some(reason.to_owned());
     board
-        .finish(&work.attempt, outcome, why, work.trace())
+        .finish(&work.attempt, outcome, why, TraceContext::root())
         .await?;
     tracing::info!(task = %work.task.number, attempt = work.attempt.number, %outcome, reason, "attempt ended");
     work.shared.wake();
@@ -48,7 +48,7 @@ async fn end_attempt(work: &Work, outcome: Outcome, reason: &str) -> Result<(), 
 /// on then.
 pub(super) async fn park(work: &Work, limit: &Limit) -> Result<(), JobError> {
     work.record_session().await?;
-    let (id, token, act) = (work.attempt.id, work.attempt.token, work.act());
+    let (id, token, act) = (work.attempt.id, work.attempt.token, act(&work.shared));
     // One that has reset meanwhile is waited for no longer.
     let until = match limit.resets_at {
         Some(at) => at.max(act.now),

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use missiond_core::{ExecutionId, SlotId, TraceContext};
+use missiond_core::{ExecutionId, SlotId};
 use missiond_store::StoreError;
-use missiond_store::board::{self, Act, Claimant};
+use missiond_store::board::{self, Claimant};
 
-use super::work::Report;
+use super::work::{Report, act};
 use crate::limits_in_force;
 use crate::shared::Shared;
 
@@ -36,16 +36,11 @@ async fn claim(shared: &Shared, holder: &str) -> Result<bool, StoreError> {
     if ready == 0 {
         return Ok(false);
     }
-    let config = shared.config();
-    // What it tells of a task is caused by the task, whoever claims it.
-    let act = Act {
-        now,
-        daemon: shared.id,
-        trace: TraceContext::root(),
-    };
+    let config = shared.config().autopilot.clone();
+    let act = act(shared);
     let claimant = Claimant {
         holder: holder.to_owned(),
-        ttl: config.autopilot.lease(),
+        ttl: config.lease(),
         execution: Some(ExecutionId::generate()),
         slot: Some(SlotId::generate()),
     };
@@ -55,7 +50,7 @@ async fn claim(shared: &Shared, holder: &str) -> Result<bool, StoreError> {
             Box::pin(async move {
                 // Read in the transaction that claims: what others used or ran
                 // into until now counts.
-                if limits_in_force::day_is_spent(tx, &config.autopilot, act.now).await? {
+                if limits_in_force::day_is_spent(tx, &config, act.now).await? {
                     return Ok(false);
                 }
                 let limits = limits_in_force::in_force(tx, &config, act.now).await?;

@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use missiond_core::{Finish, Isolation, Outcome};
+use missiond_core::{Finish, Isolation, Outcome, TraceContext};
 use missiond_executions::FinishMode;
 use missiond_store::autopilot;
 use missiond_workspace::{
@@ -27,7 +27,7 @@ pub(super) async fn integrate(work: &Work) -> Result<(), JobError> {
     }
     let board = &work.shared.board;
     board
-        .finish(&work.attempt, Outcome::Verified, None, work.trace())
+        .finish(&work.attempt, Outcome::Verified, None, TraceContext::root())
         .await?;
     close(work, "its task is done").await?;
     tidy::leave(work).await;
@@ -65,7 +65,7 @@ async fn submit(work: &Work) -> Result<bool, JobError> {
         worktree.finish(&plan(work).await?).await?;
     }
     let board = &work.shared.board;
-    board.submit(&work.attempt, work.trace()).await?;
+    board.submit(&work.attempt, TraceContext::root()).await?;
     close(work, "its work is ready for review").await?;
     tidy::tear_down(work).await;
     Ok(true)

@@ -14,7 +14,7 @@ mod start;
 mod tidy;
 mod work;
 
-use missiond_core::{Claim, Outcome};
+use missiond_core::{Claim, Outcome, TraceContext};
 use missiond_executions::FinishMode;
 use missiond_journal::StatedClaim;
 use missiond_store::StoreError;
@@ -85,7 +85,9 @@ pub(super) async fn record_claim(work: Work, claim: StatedClaim) -> Report {
         at: claim.at,
     };
     let board = &work.shared.board;
-    let recorded = board.record_claim(&work.attempt, claim, work.trace()).await;
+    let recorded = board
+        .record_claim(&work.attempt, claim, TraceContext::root())
+        .await;
     let recorded = recorded.map(drop).map_err(JobError::from);
     Report::Taken(id, settled(work, recorded).await)
 }

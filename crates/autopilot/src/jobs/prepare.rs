@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use missiond_core::{Attempt, Isolation, Outcome};
+use missiond_core::{Attempt, Isolation, Outcome, TraceContext};
 use missiond_os::files;
 use missiond_runtime::blocking;
 use missiond_store::board::{self, AttemptLocation};
@@ -34,7 +34,7 @@ pub(super) async fn prepare(work: &Work) -> Result<Attempt, JobError> {
         }
     }
     let board = &work.shared.board;
-    let recorded = board.record_location(&work.attempt, place, work.trace());
+    let recorded = board.record_location(&work.attempt, place, TraceContext::root());
     Ok(recorded.await?)
 }
 

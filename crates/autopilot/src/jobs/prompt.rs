@@ -7,7 +7,7 @@ use missiond_core::{EngineeringPhase, Outcome, SendWhen};
 use missiond_executions::Sender;
 use missiond_store::{autopilot, board};
 
-use super::work::{JobError, Work};
+use super::work::{JobError, Work, act};
 use super::{prepare, settle, start};
 use crate::prompts::{self, AttemptOrigin};
 
@@ -69,7 +69,7 @@ async fn with_briefing(work: &Work, text: String, cwd: PathBuf) -> Result<String
 }
 
 pub(super) async fn enter_phase(work: &Work, phase: EngineeringPhase) -> Result<(), JobError> {
-    let (task, act) = (work.task.id, work.act());
+    let (task, act) = (work.task.id, act(&work.shared));
     work.shared
         .db
         .write(move |tx| Box::pin(async move { board::set_phase(tx, task, phase, &act).await }))

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use missiond_core::{BoardTaskStatus, ExecutionId, Isolation, NoteText, Outcome, TaskRef};
+use missiond_core::{
+    BoardTaskStatus, ExecutionId, Isolation, NoteText, Outcome, TaskRef, TraceContext,
+};
 use missiond_executions::FinishMode;
 use missiond_store::{StoreError, board, slot_sessions};
 use missiond_workspace::{Leftovers, Removal, Worktree};
@@ -103,7 +105,9 @@ pub(super) async fn tear_down(work: &Work) {
             let Some(text) = text else { continue };
             let (task, author) = (TaskRef::Id(work.task.id), "autopilot".to_owned());
             let board = &work.shared.board;
-            let noted = board.add_note(task, author, text, work.trace()).await;
+            let noted = board
+                .add_note(task, author, text, TraceContext::root())
+                .await;
             if let Err(error) = noted {
                 tracing::warn!(task = %work.task.number, %ran, %error, "worktree teardown failed");
             }

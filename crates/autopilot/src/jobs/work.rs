@@ -23,6 +23,12 @@ pub(crate) enum Report {
     /// An agent that had nothing left to do is gone.
     Dismissed(ExecutionId),
     FollowedUp,
+    /// What was due in the knowledge base is done.
+    Tended,
+    /// What finished tasks taught is in the inbox.
+    Extracted {
+        more: bool,
+    },
     Taken(AttemptId, Result<(), Box<Failed>>),
 }
 
@@ -77,6 +83,15 @@ pub(crate) enum JobError {
     },
 }
 
+/// This daemon, acting on the board now.
+pub(crate) fn act(shared: &Shared) -> Act {
+    Act {
+        now: shared.clock.now(),
+        daemon: shared.id,
+        trace: TraceContext::root(),
+    }
+}
+
 impl Work {
     pub(crate) fn new(shared: Arc<Shared>, task: BoardTask, attempt: Attempt) -> Self {
         Self {
@@ -90,15 +105,6 @@ impl Work {
     /// The claim, which causes whatever is done in the attempt.
     pub(super) fn trace(&self) -> TraceContext {
         TraceContext::of(self.task.id).began(self.attempt.id)
-    }
-
-    /// This daemon, acting on the board now and for this attempt.
-    pub(super) fn act(&self) -> Act {
-        Act {
-            now: self.shared.clock.now(),
-            daemon: self.shared.id,
-            trace: self.trace(),
-        }
     }
 
     /// Returns when it is not wanted any more; never, when nobody can say so.

@@ -284,7 +284,7 @@ async fn tell(shared: &Shared, task: &BoardTask, told: &str) -> Result<(), PullR
         let (task, author) = (TaskRef::Id(id), AUTHOR.to_owned());
         let board = &shared.board;
         board
-            .add_note(task, author, text, TraceContext::of(id))
+            .add_note(task, author, text, TraceContext::root())
             .await?;
     }
     Ok(())

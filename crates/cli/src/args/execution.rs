@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use missiond_api::operations::execution::{Permission, SettingValue, Signals};
+use missiond_api::operations::execution::{Permission, Signals};
 use missiond_core::{CliEngine, Controller, Limit, ObservationId, SlotName, Text};
 
 #[derive(Debug, Args)]
@@ -172,27 +172,6 @@ Examples:
         /// Its id, or the name of its slot.
         execution: String,
     },
-    /// Change how a running agent works: its mode, its model or another of its settings.
-    ///
-    /// For agents that are driven by their protocol. `mission execution show` lists what
-    /// there is; what is set holds for the rest of the run.
-    #[command(after_help = "\
-Examples:
-  mission execution set fix --mode plan
-  mission execution set fix --model large --set effort=high")]
-    Set {
-        /// Its id, or the name of its slot.
-        execution: String,
-        /// The mode, by the protocol's name.
-        #[arg(long)]
-        mode: Option<Text<1024>>,
-        /// The model, by the protocol's name, which need not be that of the command line.
-        #[arg(long)]
-        model: Option<Text<1024>>,
-        /// Another setting; may be given more than once.
-        #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting_value)]
-        settings: Vec<SettingValue>,
-    },
     /// End a run that is no longer wanted, with every process its agent started.
     Cancel {
         /// Its id, or the name of its slot.
@@ -210,18 +189,6 @@ Example, as an agent's CLI is told of it:
   {\"mcpServers\": {\"mission-execution\": {
     \"command\": \"mission\", \"args\": [\"execution\", \"mcp\", \"/run/…/access.json\"]}}}")]
     Mcp(AccessArg),
-}
-
-/// `NAME=VALUE`; a value may have more of them.
-fn setting_value(text: &str) -> Result<SettingValue, String> {
-    let (setting, value) = text
-        .split_once('=')
-        .ok_or_else(|| "say NAME=VALUE".to_owned())?;
-    let part = |text: &str| Text::new(text).map_err(|error| error.to_string());
-    Ok(SettingValue {
-        setting: part(setting)?,
-        value: part(value)?,
-    })
 }
 
 #[derive(Debug, Args)]

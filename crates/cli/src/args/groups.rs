@@ -64,7 +64,6 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
             "model",
             "token",
             "daemon",
-            "worker",
             "upgrade",
             "uninstall",
         ],

@@ -1,7 +1,5 @@
 //! `mission llm …`.
 
-use std::path::PathBuf;
-
 use clap::{Subcommand, ValueEnum};
 use missiond_api::operations::llm::ModelTier;
 use missiond_core::{BoardTaskId, Bounded, ExecutionId, Limit, Text};
@@ -31,7 +29,6 @@ Examples:
   mission llm chat \"what is a lease?\"
   mission llm chat --tier premium \"why would this deadlock?\"
   mission llm chat --session chat_0199… \"and then?\"
-  mission llm chat --schema verdict.json \"is `rm -rf target` safe here?\"
   mission llm chat --list")]
     Chat {
         #[arg(required_unless_present_any = ["list", "show"])]
@@ -48,10 +45,6 @@ Examples:
         /// The most tokens of the answer.
         #[arg(long, value_name = "TOKENS")]
         max_output: Option<Bounded<1, 1_000_000>>,
-        /// The answer is to be JSON of the JSON Schema in this file; `-` reads it from the
-        /// input.
-        #[arg(long, value_name = "FILE", requires = "message")]
-        schema: Option<PathBuf>,
         /// List the conversations that are kept.
         #[arg(long, conflicts_with_all = ["message", "session", "show"])]
         list: bool,

@@ -99,7 +99,7 @@ pub(crate) struct EventFilter {
     /// Only these kinds, separated by commas.
     #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
     pub(crate) kinds: Vec<String>,
-    /// Only these categories, separated by commas: pty, message, board, slot, knowledge,
+    /// Only these categories, separated by commas: pty, message, task, board, slot, knowledge,
     /// cli_engine, pipeline, system.
     #[arg(long = "category", value_name = "CATEGORY", value_delimiter = ',', value_parser = category)]
     pub(crate) categories: Vec<Category>,
@@ -131,7 +131,7 @@ fn seq(text: &str) -> Result<Seq, String> {
 
 fn category(text: &str) -> Result<Category, String> {
     serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|_| {
-        "use pty, message, board, slot, knowledge, cli_engine, pipeline or system".to_owned()
+        "use pty, message, task, board, slot, knowledge, cli_engine, pipeline or system".to_owned()
     })
 }
 

@@ -201,8 +201,6 @@ fn add(args: EngineAddArgs, reach: &Reach, output: &mut Output) -> Result<(), Fa
             command,
             args: args.args,
             env: std::collections::BTreeMap::new(),
-            read: Vec::new(),
-            write: Vec::new(),
         },
         (None, ..) => {
             let message = "say what to call it and its `--command`, or where its entry is";

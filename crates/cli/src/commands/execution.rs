@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use missiond_api::operations::execution::{
     ExecutionAnswer, ExecutionAnswerParams, ExecutionCancel, ExecutionCancelParams,
     ExecutionDetails, ExecutionInterrupt, ExecutionList, ExecutionListParams, ExecutionMessage,
-    ExecutionMessageParams, ExecutionParams, ExecutionSet, ExecutionSetParams, ExecutionShow,
-    ExecutionSummary, Happening, MessageOutcome, MessageResult, SettingSet,
+    ExecutionMessageParams, ExecutionParams, ExecutionShow, ExecutionSummary, Happening,
+    MessageOutcome, MessageResult,
 };
 use missiond_api::{Client, EXECUTION_VARIABLE};
 use missiond_core::{
     AbsolutePath, AgentLimit, AgentStepStatus, AgentTold, Clock, ExecutionAttention, ExecutionId,
-    Limit, List, SendWhen, SystemClock, Text, Timestamp, one_line,
+    Limit, SendWhen, SystemClock, Text, Timestamp, one_line,
 };
 
 use super::engine::way;
@@ -79,25 +79,6 @@ pub(super) fn run(
         ExecutionCommand::Interrupt { execution } => {
             let result = client.call::<ExecutionInterrupt>(&ExecutionParams { execution })?;
             output.result(&result, accepted);
-        }
-        ExecutionCommand::Set {
-            execution,
-            mode,
-            model,
-            settings,
-        } => {
-            let params = ExecutionSetParams {
-                execution,
-                mode,
-                model,
-                settings: parameter("the settings", List::new(settings))?,
-            };
-            let result = client.call::<ExecutionSet>(&params)?;
-            output.result(&result, |output, result| {
-                for SettingSet { setting, value } in &result.set {
-                    output.line(printable(&format!("{setting} is {value} now.")));
-                }
-            });
         }
         ExecutionCommand::Cancel { execution, reason } => {
             let params = ExecutionCancelParams { execution, reason };

@@ -3,15 +3,13 @@
 //! found is told. The secret itself is never printed.
 
 mod inspect;
-mod pieces;
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use missiond_core::ErrorCode;
-use missiond_secrets::Detector;
+use missiond_secrets::{Detector, Finding};
 use serde::Serialize;
 
 use crate::args::{GuardCommand, ScanArgs};
@@ -19,7 +17,8 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::term::{counted, printable};
 
-use pieces::Sizes;
+/// A line that says one of these holds no secret, says whoever wrote it.
+const ALLOWED: [&[u8]; 2] = [b"guard:allow", b"gitleaks:allow"];
 
 /// Where a secret is.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -69,18 +68,21 @@ struct Scanned {
 }
 
 impl Scanned {
-    fn tell(&mut self, one: &Found, output: &mut Output) {
-        self.findings += 1;
-        if output.is_json() {
-            output.json_line(one);
-        } else {
-            let file = printable(&one.file);
-            output.line(format!(
-                "{file}:{}:{}: {}",
-                one.line,
-                one.start + 1,
-                one.kind
-            ));
+    fn tell(&mut self, found: &[Found], output: &mut Output) {
+        self.files += 1;
+        self.findings += found.len() as u64;
+        for one in found {
+            if output.is_json() {
+                output.json_line(one);
+            } else {
+                let file = printable(&one.file);
+                output.line(format!(
+                    "{file}:{}:{}: {}",
+                    one.line,
+                    one.start + 1,
+                    one.kind
+                ));
+            }
         }
     }
 }
@@ -91,32 +93,30 @@ fn scan_files(
     scanned: &mut Scanned,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    each_file(&args.files, output, |name, source, output| {
-        scanned.files += 1;
-        pieces::find(name, source, detector, Sizes::default(), &mut |found| {
-            scanned.tell(&found, output);
-        })
+    each_file(&args.files, output, |name, text, output| {
+        scanned.tell(&found_in(name, text, detector), output);
     })
 }
 
-/// Opens what is named, and of folders the files that are text.
+/// Reads what is named, and of folders the files that are text.
 fn each_file(
     named: &[PathBuf],
     output: &mut Output,
-    mut look: impl FnMut(&str, &mut dyn Read, &mut Output) -> io::Result<()>,
+    mut look: impl FnMut(&str, &[u8], &mut Output),
 ) -> Result<(), Failure> {
     let here = [PathBuf::from(".")];
     let named = if named.is_empty() { &here[..] } else { named };
     for path in named {
         if path.as_os_str() == "-" {
-            look("-", &mut io::stdin().lock(), output)?;
+            let mut text = Vec::new();
+            std::io::stdin().lock().read_to_end(&mut text)?;
+            look("-", &text, output);
             continue;
         }
         let kind = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
         if !kind.is_dir() {
-            File::open(path)
-                .and_then(|mut file| look(&path.to_string_lossy(), &mut file, output))
-                .map_err(|error| unreadable(path, &error))?;
+            let text = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+            look(&path.to_string_lossy(), &text, output);
             continue;
         }
         let files = match files_of_git(path) {
@@ -126,18 +126,17 @@ fn each_file(
         for file in files {
             // What went away meanwhile, or is a link or a submodule, is no file of ours.
             let regular = std::fs::symlink_metadata(&file).is_ok_and(|found| found.is_file());
-            if !regular {
+            let Ok(text) = (if regular {
+                std::fs::read(&file)
+            } else {
                 continue;
-            }
-            let looked = open_text(&file).and_then(|text| {
-                let Some(mut text) = text else {
-                    return Ok(());
-                };
-                let name = file.strip_prefix(".").unwrap_or(&file).to_string_lossy();
-                look(&name, &mut text, output)
-            });
-            if looked.is_err() {
+            }) else {
                 output.notice(&format!("{} cannot be read", file.display()));
+                continue;
+            };
+            if !is_binary(&text) {
+                let name = file.strip_prefix(".").unwrap_or(&file).to_string_lossy();
+                look(&name, &text, output);
             }
         }
     }
@@ -190,18 +189,8 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// How much of a file says whether it is text.
-const LOOKED_AT: usize = 8192;
-
-/// A file, if it is text.
-fn open_text(file: &Path) -> io::Result<Option<BufReader<File>>> {
-    let mut file = BufReader::with_capacity(LOOKED_AT, File::open(file)?);
-    let is_text = !file.fill_buf()?.contains(&0);
-    Ok(is_text.then_some(file))
-}
-
 fn is_binary(text: &[u8]) -> bool {
-    text[..text.len().min(LOOKED_AT)].contains(&0)
+    text[..text.len().min(8192)].contains(&0)
 }
 
 /// What the next commit adds: of each staged file the lines that are new.
@@ -250,19 +239,14 @@ fn scan_staged(
         );
         let added = added_lines(&difference.unwrap_or_default());
         if !is_binary(&text) {
-            scanned.files += 1;
-            let is_added = |one: &Found| {
+            let mut found = found_in(&name, &text, detector);
+            found.retain(|one| {
                 let last = one.end_line.unwrap_or(one.line);
                 added
                     .iter()
                     .any(|&(first, after)| one.line < after && last >= first)
-            };
-            let sizes = Sizes::default();
-            pieces::find(&name, &mut text.as_slice(), detector, sizes, &mut |found| {
-                if is_added(&found) {
-                    scanned.tell(&found, output);
-                }
-            })?;
+            });
+            scanned.tell(&found, output);
         }
     }
     Ok(())
@@ -297,9 +281,89 @@ fn git(folder: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
     done.status.success().then_some(done.stdout)
 }
 
+/// Every secret of one file.
+fn found_in(file: &str, text: &[u8], detector: &Detector) -> Vec<Found> {
+    let mut lines = Lines {
+        text,
+        line: 1,
+        begin: 0,
+    };
+    detector
+        .scan_terminal(text)
+        .iter()
+        .filter_map(|finding| lines.place(file, finding))
+        .collect()
+}
+
+/// Counts lines up to each finding, which come in order.
+struct Lines<'a> {
+    text: &'a [u8],
+    line: usize,
+    begin: usize,
+}
+
+impl Lines<'_> {
+    fn place(&mut self, file: &str, finding: &Finding) -> Option<Found> {
+        while let Some(end) = self.end_of_line(self.begin)
+            && end < finding.start
+        {
+            self.line += 1;
+            self.begin = end + 1;
+        }
+        let line_end = self.end_of_line(self.begin).unwrap_or(self.text.len());
+        let line = &self.text[self.begin..line_end];
+        if ALLOWED
+            .iter()
+            .any(|word| line.windows(word.len()).any(|found| found == *word))
+        {
+            return None;
+        }
+        let more = self.text[finding.start..finding.end]
+            .iter()
+            .filter(|&&byte| byte == b'\n')
+            .count();
+        Some(Found {
+            file: file.to_owned(),
+            line: self.line,
+            start: finding.start - self.begin,
+            end: finding.end.min(line_end) - self.begin,
+            kind: finding.kind(),
+            end_line: (more > 0).then_some(self.line + more),
+        })
+    }
+
+    fn end_of_line(&self, from: usize) -> Option<usize> {
+        let rest = self.text.get(from..)?;
+        rest.iter()
+            .position(|&byte| byte == b'\n')
+            .map(|length| from + length)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_finding_is_told_by_line_and_bytes() {
+        let token = ["ghp_", "k3Xq9Lw2Rt7VbNcQf5HjZpGs1YuE8oDmKiAb"].concat();
+        let key = ["-----BEGIN PRIVATE ", "KEY-----"].concat();
+        let text = format!(
+            "é = {token}\nb = {token} # guard:allow\n\n{key}\nMIIEvgIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END"
+        );
+        let found = found_in("x", text.as_bytes(), &Detector::current());
+        let found: Vec<_> = found
+            .iter()
+            .map(|one| (one.line, one.start, one.end, one.kind, one.end_line))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (1, 5, 5 + token.len(), "github-token", None),
+                (4, 0, key.len(), "private-key", Some(7)),
+            ]
+        );
+    }
 
     #[test]
     fn the_lines_a_difference_adds_are_read_from_its_hunks() {

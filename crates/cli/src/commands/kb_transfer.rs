@@ -11,41 +11,17 @@ use missiond_api::operations::knowledge::{
     KbChange, KbDraft, KbEntry, KbExport, KbExportParams, KbRemember,
 };
 use missiond_core::ErrorCode;
-use missiond_guard::injection::{Verdict, inspect};
 use missiond_knowledge::transfer::{Draft, read_jsonl, read_markdown, write_jsonl, write_markdown};
 use missiond_operations::wire_draft;
-use serde::Serialize;
 use serde_json::json;
 
 use crate::args::KbFormat;
 use crate::failure::Failure;
 use crate::output::{Output, Progress};
-use crate::term::{Style, counted, printable};
+use crate::term::counted;
 
 /// A file of notes that is larger is none.
 const LARGEST_FILE: u64 = 256 << 20;
-
-/// An entry whose words read like orders to a model. It is remembered all the same, and kept
-/// from agents or marked where they would be told of it.
-#[derive(Debug, Serialize)]
-struct Caution {
-    entry: String,
-    /// How sure it is, in percent.
-    score: u32,
-    /// What it does, to follow `it`.
-    why: String,
-}
-
-impl Caution {
-    fn of(draft: &Draft) -> Option<Self> {
-        let seen = inspect(&format!("{}\n{}", draft.summary, draft.detail));
-        (seen.verdict() >= Verdict::Marked).then(|| Self {
-            entry: missiond_secrets::mask(draft.summary.clone()).into_string(),
-            score: seen.score,
-            why: seen.reasons(),
-        })
-    }
-}
 
 pub(super) fn import(
     paths: &[PathBuf],
@@ -61,7 +37,6 @@ pub(super) fn import(
             drafts.extend(read(&file)?);
         }
     }
-    let cautions: Vec<Caution> = drafts.iter().filter_map(Caution::of).collect();
     let (mut added, mut revised, mut unchanged, mut masked) = (0, 0, 0, 0);
     {
         let entries = counted(drafts.len() as u64, "entry", "entries");
@@ -76,10 +51,8 @@ pub(super) fn import(
             }
         }
     }
-    let result = json!({
-        "added": added, "revised": revised, "unchanged": unchanged, "masked": masked,
-        "cautions": cautions,
-    });
+    let result =
+        json!({"added": added, "revised": revised, "unchanged": unchanged, "masked": masked});
     output.result(&result, |output, _| {
         output.line(format!(
             "{added} added, {revised} revised, {unchanged} known already."
@@ -87,11 +60,6 @@ pub(super) fn import(
         if masked > 0 {
             let secrets = counted(masked as u64, "secret was", "secrets were");
             output.line(format!("{secrets} taken out."));
-        }
-        for Caution { entry, score, why } in &cautions {
-            let entry = printable(entry);
-            let said = format!("{entry}: reads like orders to a model ({score} percent): it {why}");
-            output.line(output.paint.apply(Style::Yellow, &said));
         }
     });
     Ok(ExitCode::SUCCESS)

@@ -1,7 +1,5 @@
 //! `mission llm …`: models, what was asked of them, conversations.
 
-use std::io::Read as _;
-use std::path::Path;
 use std::process::ExitCode;
 
 use missiond_api::operations::llm::{
@@ -9,8 +7,6 @@ use missiond_api::operations::llm::{
     LlmTestParams, LlmTrace, LlmTraceParams, LlmUsage, LlmUsageParams, RouterChat, RouterChatList,
     RouterChatListParams, RouterChatParams, RouterChatShow, RouterChatShowParams,
 };
-use missiond_core::ErrorCode;
-use serde_json::{Map, Value};
 
 use crate::args::LlmCommand;
 use crate::connect::Reach;
@@ -87,29 +83,20 @@ pub(super) fn run(
             tier,
             model,
             max_output,
-            schema,
             ..
         } => {
             let Some(message) = message else {
                 return Ok(ExitCode::FAILURE);
             };
-            let schema = schema.as_deref().map(read_schema).transpose()?;
             let reply = client.call::<RouterChat>(&RouterChatParams {
                 message,
                 session,
                 tier: tier.map(Into::into),
                 model,
                 max_output,
-                schema,
             })?;
             output.result(&reply, |output, reply| {
-                match &reply.value {
-                    Some(value) => output.line(printable(&format!("{value:#}"))),
-                    None => output.line(printable(&reply.reply)),
-                }
-                for problem in &reply.mended {
-                    output.notice(&format!("mended: {}", printable(problem)));
-                }
+                output.line(printable(&reply.reply));
                 for tried in &reply.before {
                     output.notice(&format!("before: {}", printable(tried)));
                 }
@@ -166,25 +153,6 @@ pub(super) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// More than a schema may have: that one is too long is said by whoever checks it.
-const MAX_SCHEMA: u64 = 1 << 20;
-
-fn read_schema(file: &Path) -> Result<Map<String, Value>, Failure> {
-    let wrong = |said: String| Failure::new(ErrorCode::InvalidParams, said);
-    let mut text = String::new();
-    if file == Path::new("-") {
-        std::io::stdin()
-            .take(MAX_SCHEMA)
-            .read_to_string(&mut text)?;
-    } else {
-        let opened = std::fs::File::open(file)
-            .map_err(|error| wrong(format!("cannot read {}: {error}", file.display())))?;
-        opened.take(MAX_SCHEMA).read_to_string(&mut text)?;
-    }
-    serde_json::from_str(&text)
-        .map_err(|error| wrong(format!("{} is no JSON Schema: {error}", file.display())))
-}
-
 fn show_models(output: &mut Output, page: &LlmModelsPage) {
     if page.providers.is_empty() {
         output.line(
@@ -221,16 +189,6 @@ fn provider(one: &LlmProvider) -> Vec<String> {
         }
         _ => one.standing.replace('_', " "),
     };
-    let waits: Vec<_> = one
-        .waits
-        .iter()
-        .map(|wait| format!("{} for {}", wait.requests, printable(&wait.limit)))
-        .collect();
-    let standing = if waits.is_empty() {
-        standing
-    } else {
-        format!("{standing}; waiting: {}", waits.join(", "))
-    };
     let key = match &one.key_problem {
         Some(problem) => format!("{}: {}", one.key, printable(problem)),
         None => one.key.clone(),
@@ -266,14 +224,6 @@ fn traced(one: &LlmRequest) -> Vec<String> {
         (Some(outcome), Some(why)) => format!("{outcome}: {}", printable(why)),
         (Some(outcome), None) => outcome.clone(),
         (None, _) => "under way".to_owned(),
-    };
-    let outcome = match &one.waited_for {
-        None => outcome,
-        Some(limit) => format!(
-            "{outcome}, after {} ms for {}",
-            one.waited_ms,
-            printable(limit)
-        ),
     };
     vec![
         one.id.clone(),

@@ -57,7 +57,6 @@ mod uninstall;
 mod upgrade;
 mod usage;
 mod web;
-mod worker;
 mod worktree;
 
 use std::process::ExitCode;
@@ -131,7 +130,6 @@ pub(crate) fn run(cli: Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         Command::Token(command) => web::token(command, &reach, output),
         Command::Autopilot(command) => autopilot::run(command, &reach, output),
         Command::Slot(command) => slot::run(command, &reach, output),
-        Command::Worker(command) => worker::run(command, &reach, output),
         Command::Docs(args) => docs::open(&args, &reach, output),
         Command::Search(args) => search::run(args, &reach, output),
         Command::Task(command) => task::run(command, &reach, output),

@@ -65,7 +65,6 @@ fn failure(error: &InstallError) -> Failure {
         InstallError::NoClient { .. }
         | InstallError::Fetch { .. }
         | InstallError::Missing { .. }
-        | InstallError::Changed { .. }
         | InstallError::Digest { .. } => ErrorCode::InvalidParams,
     };
     Failure::new(code, error.to_string())

@@ -47,8 +47,6 @@ pub(super) fn engine(entry: &Value, name: Option<&CliEngine>) -> Result<AddedEng
         command,
         args,
         env: variables(&source["env"])?,
-        read: Vec::new(),
-        write: Vec::new(),
     })
 }
 

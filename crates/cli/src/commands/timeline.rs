@@ -5,19 +5,19 @@ use std::process::ExitCode;
 
 use missiond_api::operations::board::{BoardShow, BoardTaskParams};
 use missiond_api::operations::communication::{
-    CostOfRun, Order, TimelineActivity, TimelineActivityParams, TimelineNote, TimelineNoteParams,
+    Order, TimelineActivity, TimelineActivityParams, TimelineNote, TimelineNoteParams,
     TimelinePage, TimelineQuery, TimelineQueryParams, TimelineTrace, TimelineTraceParams,
     TimelineWait, TimelineWaitParams, WaitMs,
 };
 use missiond_api::{Client, ClientError, SubscribeParams};
-use missiond_core::{ErrorCode, Event, SpanId, TaskRef, TimelineEvent, TraceContext, TraceId};
+use missiond_core::{ErrorCode, SpanId, TaskRef, TimelineEvent, TraceContext};
 use serde_json::Value;
 
 use crate::args::{TimelineCommand, TraceOf};
 use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::term::{Paint, Style, counted, dollars, duration, moment_with_seconds, printable};
+use crate::term::{Paint, Style, moment_with_seconds, printable};
 
 pub(super) fn run(
     command: TimelineCommand,
@@ -255,40 +255,21 @@ fn show_trace(mut client: Client, of: TraceOf, output: &mut Output) -> Result<Ex
     };
     let page = client.call::<TimelineTrace>(&TimelineTraceParams { trace_id })?;
     output.result(&page, |output, page| {
-        output.line(heading(trace_id, &title.unwrap_or_default(), &page.events));
-        for line in tree(&page.events, &page.costs, output.paint) {
+        output.line(format!("{}trace {trace_id}", title.unwrap_or_default()));
+        for line in tree(&page.events, output.paint) {
             output.line(line);
-        }
-        if page.more {
-            output.notice("The chain goes on: these are its first events.");
         }
     });
     Ok(ExitCode::SUCCESS)
 }
 
-/// The chain, when it began and how long it went on.
-fn heading(trace_id: TraceId, title: &str, events: &[TimelineEvent]) -> String {
-    let (Some(first), Some(last)) = (events.first(), events.last()) else {
-        return format!("{title}trace {trace_id}");
-    };
-    let went_on = last.at.as_micros().saturating_sub(first.at.as_micros());
-    format!(
-        "{title}trace {trace_id}\n{} from {}, over {}",
-        counted(events.len() as u64, "event", "events"),
-        moment_with_seconds(first.at),
-        duration(u64::try_from(went_on / 1_000_000).unwrap_or(0)),
-    )
-}
-
-/// Events under their causes, each with the time since the first, and runs with what
-/// they cost. One whose cause is not stored stands at the top.
-fn tree(events: &[TimelineEvent], costs: &[CostOfRun], paint: Paint) -> Vec<String> {
-    let began = events.first().map_or(0, |event| event.at.as_micros());
-    let mut by_span: HashMap<SpanId, usize> = HashMap::new();
-    for (place, event) in events.iter().enumerate() {
-        // What one operation told has one span: the first of it began what follows.
-        by_span.entry(event.trace.span_id).or_insert(place);
-    }
+/// Events under their causes. One whose cause is not stored stands at the top.
+fn tree(events: &[TimelineEvent], paint: Paint) -> Vec<String> {
+    let by_span: HashMap<SpanId, usize> = events
+        .iter()
+        .enumerate()
+        .map(|(place, event)| (event.trace.span_id, place))
+        .collect();
     let mut children: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
     for (place, event) in events.iter().enumerate() {
         // A cause is stored before its effect; anything else would be a loop.
@@ -316,51 +297,23 @@ fn tree(events: &[TimelineEvent], costs: &[CostOfRun], paint: Paint) -> Vec<Stri
         };
         lines.push(format!(
             "{indent}{branch}{}",
-            short_line(&events[place], began, costs, paint)
+            short_line(&events[place], paint)
         ));
         push(&mut stack, Some(place), &deeper, false);
     }
     lines
 }
 
-fn short_line(event: &TimelineEvent, began: i64, costs: &[CostOfRun], paint: Paint) -> String {
+fn short_line(event: &TimelineEvent, paint: Paint) -> String {
     let place = event.seq.map_or_else(String::new, |seq| format!("#{seq} "));
     let kind = paint.apply(Style::Bold, event.event.kind());
-    let time = paint.apply(Style::Dim, &since(event.at.as_micros() - began));
-    let cost = match &event.event {
-        Event::ExecutionStarted { execution, .. } => costs
-            .iter()
-            .find(|cost| cost.execution == *execution)
-            .map_or_else(String::new, cost_of),
-        _ => String::new(),
-    };
-    format!("{place}{kind}  {}{cost}  {time}", details(event))
-}
-
-/// Below a minute with its fraction, in which most of a chain happens.
-fn since(micros: i64) -> String {
-    let micros = u64::try_from(micros).unwrap_or(0);
-    match micros / 1_000_000 {
-        seconds @ 0..60 => format!("+{seconds}.{:03} s", micros / 1000 % 1000),
-        seconds => format!("+{}", duration(seconds)),
-    }
-}
-
-fn cost_of(run: &CostOfRun) -> String {
-    let requests = counted(run.requests, "request", "requests");
-    let unpriced = match run.unpriced {
-        0 => String::new(),
-        some => format!(", and {some} of unknown price"),
-    };
-    format!(
-        "  {requests} for {}{unpriced}",
-        dollars(run.cost_microdollars)
-    )
+    let time = paint.apply(Style::Dim, &moment_with_seconds(event.at));
+    format!("{place}{kind}  {}  {time}", details(event))
 }
 
 #[cfg(test)]
 mod tests {
-    use missiond_core::{CliEngine, DaemonId, ExecutionId, Seq, SlotId, Timestamp};
+    use missiond_core::{DaemonId, Event, Seq, Timestamp, TraceContext};
 
     use super::*;
 
@@ -389,7 +342,7 @@ mod tests {
             event(5, TraceContext::root().child()),
         ];
         // Redirected output has no colours, so the lines are plain here.
-        let shapes: Vec<_> = tree(&events, &[], Paint::plain())
+        let shapes: Vec<_> = tree(&events, Paint::plain())
             .into_iter()
             .map(|line| {
                 line.split(" note_added")
@@ -399,53 +352,5 @@ mod tests {
             })
             .collect();
         assert_eq!(shapes, ["#1", "├─ #2", "│  └─ #3", "└─ #4", "#5"]);
-    }
-
-    #[test]
-    fn a_chain_is_drawn_with_its_times_and_what_its_runs_cost() {
-        let execution = ExecutionId::generate();
-        let started = TimelineEvent {
-            event: Event::ExecutionStarted {
-                execution,
-                slot: SlotId::generate(),
-                engine: CliEngine::Claude,
-                cwd: "/work".into(),
-            },
-            ..event(1, TraceContext::of(execution))
-        };
-        let later = TimelineEvent {
-            at: Timestamp::from_micros(2_345_000),
-            ..event(2, started.trace.child())
-        };
-        let last = TimelineEvent {
-            at: Timestamp::from_micros(75_000_000),
-            ..event(3, started.trace.child())
-        };
-        let costs = [CostOfRun {
-            execution,
-            requests: 3,
-            cost_microdollars: 120_000,
-            unpriced: 1,
-        }];
-        let lines = tree(&[started, later, last], &costs, Paint::plain());
-        assert!(
-            lines[0].contains("  3 requests for $0.12, and 1 of unknown price  +0.000 s"),
-            "{}",
-            lines[0]
-        );
-        assert!(lines[1].ends_with("  +2.345 s"), "{}", lines[1]);
-        assert!(lines[2].ends_with("  +1 min 15 s"), "{}", lines[2]);
-    }
-
-    #[test]
-    fn events_of_one_operation_share_a_span_and_each_is_drawn() {
-        let root = TraceContext::root();
-        let events = [event(1, root), event(2, root), event(3, root.child())];
-        let lines = tree(&events, &[], Paint::plain());
-        let begins: Vec<_> = lines
-            .iter()
-            .filter_map(|line| line.split(" note_added").next())
-            .collect();
-        assert_eq!(begins, ["#1", "└─ #3", "#2"]);
     }
 }

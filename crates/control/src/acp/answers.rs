@@ -43,10 +43,16 @@ pub(super) fn receive(
                 .unwrap_or_default();
             core.emit(ControlEvent::SessionClosed { session });
         }
-        _ => match &asked.params.choice {
-            Some(choice) => settings::answered(core, id, choice.clone(), &result),
-            None => core.emit(ControlEvent::RequestDone { request: id }),
-        },
+        "session/set_config_option" => {
+            settings::replace_config_options(core, &result);
+            core.emit(ControlEvent::RequestDone { request: id });
+        }
+        _ => {
+            if let Some((category, choice)) = &asked.params.choice {
+                settings::choose(core, category, choice);
+            }
+            core.emit(ControlEvent::RequestDone { request: id });
+        }
     }
 }
 
@@ -311,14 +317,7 @@ fn failed(core: &mut Conversation, id: RequestId, asked: &Asked, error: &Value) 
             core.connection = Connection::Refused(sentence);
             request_failed(core, id, asked, error);
         }
-        _ => match &asked.params.choice {
-            Some(choice) => core.emit(ControlEvent::SettingRefused {
-                request: id,
-                choice: choice.clone(),
-                error,
-            }),
-            None => request_failed(core, id, asked, error),
-        },
+        _ => request_failed(core, id, asked, error),
     }
 }
 

@@ -69,7 +69,11 @@ fn withdrawn(core: &mut Conversation, params: &Value) {
 
 pub(crate) fn sent_request(core: &mut Conversation, id: u64, method: &str, params: &Value) {
     let text = |member: &str| params[member].as_str().map(str::to_owned);
-    let choice = settings::asked_for(method, params);
+    let choice = match method {
+        "session/set_mode" => text("modeId").map(|mode| ("mode".to_owned(), mode)),
+        "session/set_model" => text("modelId").map(|model| ("model".to_owned(), model)),
+        _ => None,
+    };
     let asked = Asked {
         method: method.to_owned(),
         params: AskedParams {

@@ -8,10 +8,9 @@ use crate::event::{Agent, Offers, Setting, ToldBy};
 use crate::options::{AcpVersion, CancelledQuestions, Dialect};
 use crate::permission::PermissionAnswer;
 use crate::request::{
-    ControlRequest, McpServer, NamedValue, OpenSession, PromptPart, SessionChoice, SettingName,
+    ControlRequest, McpServer, NamedValue, OpenSession, PromptPart, SessionChoice,
 };
 use crate::rpc::{self, Marker};
-use crate::settings;
 use crate::trouble::Refusal;
 
 const MARKER: Marker = Marker::Written;
@@ -81,16 +80,11 @@ pub(crate) fn write(core: &Conversation, request: &ControlRequest) -> Result<Vec
             Ok(std::iter::once(cancel).chain(answers).collect())
         }
         ControlRequest::SetMode { mode } => {
-            let (method, params) = setting(core, SettingName::Mode, mode)?;
+            let (method, params) = setting(core, "mode", mode)?;
             one(method, params)
         }
         ControlRequest::SetModel { model } => {
-            let (method, params) = setting(core, SettingName::Model, model)?;
-            one(method, params)
-        }
-        ControlRequest::Set(choice) => {
-            let name = SettingName::Called(&choice.setting);
-            let (method, params) = setting(core, name, &choice.value)?;
+            let (method, params) = setting(core, "model", model)?;
             one(method, params)
         }
         ControlRequest::Close => {
@@ -283,31 +277,42 @@ fn file_uri(path: &str) -> String {
 
 fn setting(
     core: &Conversation,
-    name: SettingName<'_>,
-    value: &str,
+    category: &'static str,
+    choice: &str,
 ) -> Result<(&'static str, Value), Refusal> {
-    let session = core.session.as_ref().ok_or(Refusal::NoSession)?;
-    let chosen = settings::choice(session, name, value)?;
-    let mut known = session.settings.iter();
-    let setting: &Setting = known
-        .find(|setting| setting.id == chosen.setting)
-        .ok_or(Refusal::NoSession)?;
-    let session = &session.id;
+    let session = session(core)?;
+    let settings = core.session.iter().flat_map(|session| &session.settings);
+    let setting: &Setting = settings
+        .into_iter()
+        .find(|setting| {
+            setting
+                .category
+                .as_ref()
+                .is_some_and(|c| c.text == category)
+        })
+        .ok_or(Refusal::NotOffered(if category == "mode" {
+            "modes"
+        } else {
+            "a choice of models"
+        }))?;
+    if !setting.choices.iter().any(|known| known.id == choice) {
+        return Err(Refusal::NoSuchChoice {
+            what: category,
+            id: choice.to_owned(),
+        });
+    }
     Ok(match setting.told_by {
         ToldBy::Modes => (
             "session/set_mode",
-            json!({"sessionId": session, "modeId": value}),
+            json!({"sessionId": session, "modeId": choice}),
         ),
         ToldBy::Models => (
             "session/set_model",
-            json!({"sessionId": session, "modelId": value}),
+            json!({"sessionId": session, "modelId": choice}),
         ),
         ToldBy::ConfigOption => {
-            let mut params = json!({"sessionId": session, "configId": setting.id, "value": value});
-            if setting.is_switch() {
-                params["type"] = json!("boolean");
-                params["value"] = json!(value == "true");
-            } else if is_v2(core) {
+            let mut params = json!({"sessionId": session, "configId": setting.id, "value": choice});
+            if is_v2(core) {
                 params["type"] = json!("id");
             }
             ("session/set_config_option", params)

@@ -65,20 +65,6 @@ fn ours(core: &mut Conversation, session: &str, method: &str, params: &Value) {
 /// What is told of our thread and of a sub-agent's alike.
 fn both(core: &mut Conversation, session: &str, method: &str, params: &Value) {
     match method {
-        // Ours were dealt with before.
-        "turn/started" => core.emit(ControlEvent::TurnBegan {
-            request: None,
-            turn: turn_id(&params["turn"]),
-        }),
-        "turn/completed" => {
-            let end = end_of(core, &params["turn"]);
-            core.emit(ControlEvent::TurnEnded {
-                request: None,
-                turn: turn_id(&params["turn"]),
-                end,
-                meta: None,
-            });
-        }
         "item/started" => items::receive(core, session, &params["item"], Stage::Started),
         "item/completed" => items::receive(core, session, &params["item"], Stage::Completed),
         "item/agentMessage/delta" | "item/plan/delta" => {
@@ -135,7 +121,12 @@ fn completed(core: &mut Conversation, turn: &Value) {
     if core.turn.is_none() || running.as_ref().is_some_and(|running| *running != id) {
         return core.out_of_order("the end of a turn that did not run");
     }
-    let end = end_of(core, turn);
+    let end = match turn["status"].as_str().unwrap_or_default() {
+        "completed" => TurnEnd::Done,
+        "interrupted" => TurnEnd::Cancelled,
+        "failed" => error_end(turn_error(core, &turn["error"])),
+        unknown => TurnEnd::Unknown(Clipped::new(unknown, 64).text),
+    };
     if let TurnEnd::AuthenticationRequired(error) = &end {
         core.emit(ControlEvent::AuthenticationRequired {
             methods: Vec::new(),
@@ -146,15 +137,6 @@ fn completed(core: &mut Conversation, turn: &Value) {
         name_turn(core, None, id);
     }
     core.end_turn(end, None);
-}
-
-fn end_of(core: &Conversation, turn: &Value) -> TurnEnd {
-    match turn["status"].as_str().unwrap_or_default() {
-        "completed" => TurnEnd::Done,
-        "interrupted" => TurnEnd::Cancelled,
-        "failed" => error_end(turn_error(core, &turn["error"])),
-        unknown => TurnEnd::Unknown(Clipped::new(unknown, 64).text),
-    }
 }
 
 fn status(core: &mut Conversation, status: &Value) {

@@ -83,7 +83,6 @@ pub(crate) fn write(core: &Conversation, request: &ControlRequest) -> Result<Vec
         ControlRequest::SetModel { .. } => {
             Err(Refusal::NotOffered("a choice of models between turns"))
         }
-        ControlRequest::Set(_) => Err(Refusal::NotOffered("settings that can be changed")),
         ControlRequest::Close => one("thread/unsubscribe", json!({"threadId": thread()?})),
     }
 }

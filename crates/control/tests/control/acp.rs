@@ -3,8 +3,8 @@
 use missiond_control::{
     AgentRequestId, Announced, ContentChange, ContentPart, ControlEvent, ControlRequest,
     InputSource, McpServer, MismatchAt, NamedValue, OpenSession, Opening, OptionKind, Origin,
-    PermissionAnswer, PromptPart, Refusal, Resolution, SessionChoice, SettingChoice, Speaker,
-    StepStatus, ToolCallId, ToolContent, ToolInput, ToolKind, ToolStatus, Trouble, TurnEnd,
+    PermissionAnswer, PromptPart, Refusal, Resolution, SessionChoice, Speaker, StepStatus,
+    ToolCallId, ToolContent, ToolInput, ToolKind, ToolStatus, Trouble, TurnEnd,
 };
 use serde_json::{Value, json};
 
@@ -604,7 +604,7 @@ fn modes_and_models_are_set_the_way_they_were_told() {
         live.ask(&ControlRequest::SetMode {
             mode: "yolo".into()
         }),
-        Err(Refusal::NoSuchValue { .. })
+        Err(Refusal::NoSuchChoice { .. })
     ));
     let lines = live
         .ask(&ControlRequest::SetMode {
@@ -620,8 +620,8 @@ fn modes_and_models_are_set_the_way_they_were_told() {
     assert!(matches!(&events[..], [
         ControlEvent::ModeChanged { mode },
         ControlEvent::SettingsChanged { .. },
-        ControlEvent::SettingChosen { category: Some(category), .. },
-    ] if mode == "plan" && category == "mode"));
+        ControlEvent::RequestDone { .. },
+    ] if mode == "plan"));
     let events =
         live.update(json!({"sessionUpdate": "current_mode_update", "currentModeId": "ask"}));
     assert!(matches!(&events[0], ControlEvent::ModeChanged { mode } if mode == "ask"));
@@ -634,80 +634,6 @@ fn modes_and_models_are_set_the_way_they_were_told() {
     assert_eq!(lines[0]["method"], "session/set_model");
     let events = live.agent(&json!({"id": 4, "result": {}}));
     assert!(matches!(&events[0], ControlEvent::ModelChanged { model } if model == "small"));
-}
-
-#[test]
-fn any_setting_is_set_by_its_id_and_the_agents_answer_is_read() {
-    let options = |web: bool, effort: &str| {
-        json!([
-            {"id": "web", "name": "Web search", "type": "boolean", "currentValue": web},
-            {"id": "effort", "name": "Effort", "category": "thought_level", "type": "select",
-             "currentValue": effort,
-             "options": [{"value": "low", "name": "Low"}, {"value": "high", "name": "High"}]},
-        ])
-    };
-    let mut live = Live::new(missiond_control::Options::new(ACP));
-    live.ask(&ControlRequest::Start).unwrap();
-    live.agent(&json!({"id": 1, "result": {"protocolVersion": 1}}));
-    live.ask(&open(SessionChoice::New)).unwrap();
-    live.agent(&json!({"id": 2, "result": {
-        "sessionId": "s", "configOptions": options(false, "low")}}));
-    let choice = |setting: &str, value: &str| SettingChoice {
-        setting: setting.to_owned(),
-        value: value.to_owned(),
-    };
-    let lines = live
-        .ask(&ControlRequest::Set(choice("web", "true")))
-        .unwrap();
-    assert_eq!(
-        lines[0]["params"],
-        json!({"sessionId": "s", "configId": "web", "type": "boolean", "value": true})
-    );
-    let events = live.agent(&json!({"id": 3, "result": {"configOptions": options(true, "low")}}));
-    assert!(matches!(&events[..], [
-        ControlEvent::SettingsChanged { .. },
-        ControlEvent::SettingChosen { choice: chosen, category: None, .. },
-    ] if *chosen == choice("web", "true")));
-
-    // An answer without the settings changes the one that was asked for.
-    live.ask(&ControlRequest::Set(choice("effort", "high")))
-        .unwrap();
-    let events = live.agent(&json!({"id": 4, "result": {}}));
-    assert!(matches!(&events[..], [
-        ControlEvent::SettingsChanged { settings },
-        ControlEvent::SettingChosen { category: Some(category), .. },
-    ] if settings[1].current == "high" && category == "thought_level"));
-
-    // One that shows another value than that was not taken, nor is an error.
-    live.ask(&ControlRequest::Set(choice("effort", "low")))
-        .unwrap();
-    let events = live.agent(&json!({"id": 5, "result": {"configOptions": options(true, "high")}}));
-    let [ControlEvent::SettingRefused { error, .. }] = &events[..] else {
-        panic!("{events:?}");
-    };
-    assert_eq!(error.message.text, "it stays at `high`");
-    live.ask(&ControlRequest::Set(choice("effort", "low")))
-        .unwrap();
-    let events = live.agent(&json!({"id": 6, "error": {"code": -32602, "message": "not now"}}));
-    let [
-        ControlEvent::SettingRefused {
-            choice: asked,
-            error,
-            ..
-        },
-    ] = &events[..]
-    else {
-        panic!("{events:?}");
-    };
-    assert_eq!(
-        (asked, error.message.text.as_str()),
-        (&choice("effort", "low"), "not now")
-    );
-    assert_eq!(live.state().session.unwrap().settings[1].current, "high");
-    assert!(matches!(
-        live.ask(&ControlRequest::Set(choice("effort", "most"))),
-        Err(Refusal::NoSuchValue { .. })
-    ));
 }
 
 #[test]

@@ -368,27 +368,8 @@ fn a_sub_agents_words_and_questions_are_told_as_its_own() {
         if request.session == "child")
     );
     // Its turn is not ours.
-    let turn = |method: &str, status: &str| {
-        json!({"method": method,
-            "params": {"threadId": "child", "turn": {"id": "c", "status": status}}})
-    };
-    let is_of_child = |event: &ControlEvent, wanted: fn(&ControlEvent) -> bool| {
-        matches!(event, ControlEvent::SubAgent { session, event }
-            if session == "child" && wanted(event))
-    };
-    let began = live.agent(&turn("turn/started", "inProgress"));
-    assert!(is_of_child(&began[0], |event| matches!(
-        event,
-        ControlEvent::TurnBegan { .. }
-    )));
-    let ended = live.agent(&turn("turn/completed", "completed"));
-    assert!(is_of_child(&ended[0], |event| matches!(
-        event,
-        ControlEvent::TurnEnded {
-            end: TurnEnd::Done,
-            ..
-        }
-    )));
+    live.agent(&json!({"method": "turn/completed",
+        "params": {"threadId": "child", "turn": {"id": "u", "status": "completed"}}}));
     assert!(live.state().turn.is_some());
     let mut stranger = ask_command("ls");
     stranger["id"] = json!(7);

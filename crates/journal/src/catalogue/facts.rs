@@ -20,9 +20,6 @@ family! {
         RateLimits = "rate_limits", "Rate limits", "How far the vendor's limits are used up, or which one ended a turn.", ();
         Plan = "plan", "Plan", "What the agent means to do, step by step.", ();
         Setting = "setting", "Setting", "The agent's mode or model, when it is opened and when it changes.", ();
-        SettingChange = "setting_change", "Setting change", "Somebody gave one of the agent's settings another value, and the agent took it.", ();
-        SubAgent = "sub_agent", "Sub-agent", "An agent that works for this one began or ended its work.", ();
-        FileChange = "file_change", "File change", "A tool of the agent has changed a file, by the agent's own word.", ();
         Session = "session", "Session", "The conversation's name in the agent's own program.", ();
         Process = "process", "Process", "The agent's process began or ended.", ();
         Control = "control", "Control", "The daemon did something to the run as a whole.", ();
@@ -212,43 +209,6 @@ pub struct Setting {
 pub enum SettingKind {
     Mode,
     Model,
-}
-
-/// In the words of the protocol, whole: the next program of the conversation is told them
-/// again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SettingChange {
-    /// The id of the setting.
-    pub setting: Text<{ limits::PATH }>,
-    /// The id of the choice.
-    pub value: Text<{ limits::PATH }>,
-    /// What kind of setting it is, where the agent says it: `mode`, `model` and others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub category: Option<Text<{ limits::LABEL }>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SubAgent {
-    pub edge: Edge,
-    /// The agent's own name of its session.
-    pub session: Text<{ limits::LABEL }>,
-}
-
-/// Without the text, which is in the recording.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FileChange {
-    pub path: Text<{ limits::PATH }>,
-    /// Lines; not there where what the agent told of the change was cut.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub added: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub removed: Option<u32>,
-    /// Names what the agent showed of the change: the same for the same.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digest: Option<Text<{ limits::LABEL }>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

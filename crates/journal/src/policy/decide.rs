@@ -116,9 +116,6 @@ const fn after_the_end(kind: ObservedType) -> Decision {
             | FactType::RateLimits
             | FactType::Plan
             | FactType::Setting
-            | FactType::SettingChange
-            | FactType::SubAgent
-            | FactType::FileChange
             | FactType::Session
             | FactType::Process
             | FactType::Reading
@@ -229,9 +226,6 @@ impl<'a> Effects<'a> {
             | Fact::RateLimits(_)
             | Fact::Plan(_)
             | Fact::Setting(_)
-            | Fact::SettingChange(_)
-            | Fact::SubAgent(_)
-            | Fact::FileChange(_)
             | Fact::Diagnostic(_) => {}
         }
         Ok(())

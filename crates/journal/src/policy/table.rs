@@ -215,27 +215,6 @@ const STANDARD: &[Row] = &[
         Informational,
     ),
     Row(
-        fact(FactType::SettingChange),
-        PROTOCOL,
-        Diagnostic,
-        RecordedOnly,
-        Informational,
-    ),
-    Row(
-        fact(FactType::SubAgent),
-        PROTOCOL,
-        Diagnostic,
-        RecordedOnly,
-        Informational,
-    ),
-    Row(
-        fact(FactType::FileChange),
-        PROTOCOL,
-        Diagnostic,
-        RecordedOnly,
-        Informational,
-    ),
-    Row(
         fact(FactType::Session),
         PROGRAM,
         Medium,

@@ -4,7 +4,6 @@
 use serde_json::{Value, json};
 
 use super::assembly::{Assembly, Key};
-use super::strict::is_strict;
 use crate::format::{Written, text};
 use crate::items::{Item, Message, Request, Role, Stop, Usage};
 
@@ -38,7 +37,7 @@ pub(super) fn write(request: &Request) -> Written {
     if let Some(schema) = &request.schema {
         body["response_format"] = json!({
             "type": "json_schema",
-            "json_schema": {"name": "answer", "schema": schema, "strict": is_strict(schema)},
+            "json_schema": {"name": "answer", "schema": schema, "strict": true},
         });
     }
     Written {

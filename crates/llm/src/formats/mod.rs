@@ -13,7 +13,7 @@ mod gemini;
 mod ollama;
 mod reader;
 mod responses;
-mod strict;
+pub(crate) use anthropic::is_answer_tool;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +24,6 @@ use crate::format::Written;
 use crate::items::Request;
 
 pub use crate::format::Format;
-pub(crate) use anthropic::is_answer_tool;
 pub(crate) use failure::written_duration;
 pub use failure::{Failure, FailureKind, read_failure};
 pub use reader::{MAX_ANSWER, MAX_EVENT, ReadError, Reader};

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::assembly::{Assembly, Key};
-use super::strict::is_strict;
 use crate::format::{Format, Written, text};
 use crate::items::{Item, Request, Role, Stop, Usage};
 
@@ -39,7 +38,7 @@ pub(super) fn write(request: &Request) -> Written {
     }
     if let Some(schema) = &request.schema {
         body["text"] = json!({
-            "format": {"type": "json_schema", "name": "answer", "schema": schema, "strict": is_strict(schema)},
+            "format": {"type": "json_schema", "name": "answer", "schema": schema, "strict": true},
         });
     }
     Written {

@@ -6,12 +6,10 @@
 
 mod after_failure;
 mod breaker;
-mod lane;
 mod pace;
 mod queue;
 #[cfg(test)]
 mod tests;
-mod waits;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,35 +21,15 @@ use parking_lot::Mutex;
 
 pub use after_failure::{Attempts, Next, after_failure};
 pub use breaker::{Breaker, BreakerLimits, Refused, Standing};
-pub use lane::ModelLimits;
 pub use pace::{Pace, PaceLimits};
 pub use queue::{Class, Permit, Queue};
-pub use waits::{LimitKind, WaitCause, Waited};
-
-use lane::{Lane, lane_named, lane_of};
-use waits::Waits;
 
 /// What a provider may be asked.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     pub at_once: u32,
     pub pace: PaceLimits,
     pub breaker: BreakerLimits,
-    /// Of some of its models, beside these.
-    pub models: Vec<ModelLimits>,
-}
-
-/// A request that wants to pass.
-#[derive(Debug, Clone, Copy)]
-pub struct PassRequest<'a> {
-    pub provider: &'a str,
-    /// As it is sent.
-    pub model: &'a str,
-    pub class: Class,
-    /// What its prompt has, about.
-    pub tokens: u64,
-    pub now: Timestamp,
-    pub deadline: Instant,
 }
 
 /// Why a request does not pass.
@@ -65,10 +43,8 @@ pub enum Closed {
     },
     #[error("{provider} failed again and again and is left alone for {} s", .wait.as_secs_f32().ceil())]
     Broken { provider: String, wait: Duration },
-    #[error("the turn of a request to {provider} did not come in time: it waited for {cause}")]
-    Deadline { provider: String, cause: WaitCause },
-    #[error("there is no provider `{provider}` any more")]
-    Gone { provider: String },
+    #[error("{provider} has too much to do: its turn did not come in time")]
+    Deadline { provider: String },
 }
 
 /// A provider that is left alone.
@@ -85,8 +61,6 @@ struct Provider {
     breaker: Breaker,
     parked: Option<Parking>,
     queue: Arc<Queue>,
-    lanes: Vec<Lane>,
-    waits: Arc<Waits>,
 }
 
 /// All providers.
@@ -102,8 +76,6 @@ pub struct GateState {
     pub parked: Option<Parking>,
     pub running: u32,
     pub waiting: u32,
-    /// What those that wait are waiting for.
-    pub waits: Vec<(WaitCause, u32)>,
 }
 
 /// A request that passed. Its outcome is told with [`Passed::tell`]; one that is
@@ -113,20 +85,6 @@ pub struct Passed {
     gate: Arc<Gate>,
     provider: String,
     told: bool,
-    waited: Waited,
-    _permit: Permit,
-    of_models: Option<PassedModels>,
-}
-
-/// A place among those who ask some models. What it took of their pace is given back,
-/// unless the request is sent.
-#[derive(Debug)]
-struct PassedModels {
-    gate: Arc<Gate>,
-    provider: String,
-    models: String,
-    tokens: u64,
-    sent: bool,
     _permit: Permit,
 }
 
@@ -149,23 +107,16 @@ impl Gate {
                 Some(known) if known.limits == *limits => {}
                 Some(known) => {
                     known.queue.resize(limits.at_once);
-                    if known.limits.pace != limits.pace {
-                        known.pace = Pace::new(limits.pace, Instant::now());
-                    }
-                    lane::configure(&mut known.lanes, &limits.models);
-                    known.limits = limits.clone();
+                    known.pace = Pace::new(limits.pace, Instant::now());
+                    known.limits = *limits;
                 }
                 None => {
-                    let mut lanes = Vec::new();
-                    lane::configure(&mut lanes, &limits.models);
                     let provider = Provider {
-                        limits: limits.clone(),
+                        limits: *limits,
                         pace: Pace::new(limits.pace, Instant::now()),
                         breaker: Breaker::default(),
                         parked: None,
                         queue: Queue::new(limits.at_once),
-                        lanes,
-                        waits: Arc::default(),
                     };
                     providers.insert(name.clone(), provider);
                 }
@@ -192,14 +143,12 @@ impl Gate {
         let mut providers = self.providers.lock();
         let known = providers.get_mut(provider)?;
         known.parked.take_if(|parked| parked.until <= now);
-        let (running, _) = known.queue.counts();
-        let waits = known.waits.counts();
+        let (running, waiting) = known.queue.counts();
         Some(GateState {
             breaker: known.breaker.standing(Instant::now()),
             parked: known.parked.clone(),
             running,
-            waiting: waits.iter().map(|(_, count)| count).sum(),
-            waits,
+            waiting,
         })
     }
 
@@ -217,39 +166,33 @@ impl Gate {
         }
     }
 
-    /// Waits until a request may go, or says why it may not.
-    pub async fn pass(self: &Arc<Self>, request: &PassRequest<'_>) -> Result<Passed, Closed> {
-        let provider = request.provider;
-        let gone = || Closed::Gone {
+    /// Waits until a request of about so many tokens may go, or says why it may not.
+    pub async fn pass(
+        self: &Arc<Self>,
+        provider: &str,
+        class: Class,
+        tokens: u64,
+        now: Timestamp,
+        deadline: Instant,
+    ) -> Result<Passed, Closed> {
+        let late = || Closed::Deadline {
             provider: provider.to_owned(),
         };
-        let (mut line, queue, lane) = {
+        let queue = {
             let providers = self.providers.lock();
-            let known = providers.get(provider).ok_or_else(gone)?;
-            check_parked(known, provider, request.now)?;
-            let line = Line {
-                request: *request,
-                waits: Arc::clone(&known.waits),
-                waited: Waited::default(),
-            };
-            let lane = lane_of(&known.lanes, request.model);
-            let lane = lane.map(|lane| (lane.limits.models.clone(), Arc::clone(&lane.queue)));
-            (line, Arc::clone(&known.queue), lane)
+            let known = providers.get(provider).ok_or_else(late)?;
+            check_parked(known, provider, now)?;
+            Arc::clone(&known.queue)
         };
-        // The narrower first: who waits for a model holds no place of the provider.
-        let mut of_models = None;
-        if let Some((models, queue)) = lane {
-            let permit = line.enter(&queue, Some(&models)).await?;
-            of_models = Some(self.pass_models(&mut line, models, permit).await?);
-        }
-        let permit = line.enter(&queue, None).await?;
+        let waited = tokio::time::timeout_at(deadline.into(), queue.enter(class)).await;
+        let permit = waited.map_err(|_| late())?;
         loop {
-            let (wait, limit) = {
+            let wait = {
                 let mut providers = self.providers.lock();
-                let known = providers.get_mut(provider).ok_or_else(gone)?;
-                check_parked(known, provider, request.now)?;
+                let known = providers.get_mut(provider).ok_or_else(late)?;
+                check_parked(known, provider, now)?;
                 let at = Instant::now();
-                if let Some(wait) = known.pace.wait(request.tokens, at) {
+                if let Some(wait) = known.pace.wait(tokens, at) {
                     wait
                 } else {
                     // The breaker last: a probe that it lets pass is really sent.
@@ -260,78 +203,19 @@ impl Gate {
                             provider: provider.to_owned(),
                             wait: refused.wait,
                         })?;
-                    known.pace.take(request.tokens, at);
-                    if let Some(passed) = &mut of_models {
-                        passed.sent = true;
-                    }
+                    known.pace.take(tokens, at);
                     return Ok(Passed {
                         gate: Arc::clone(self),
                         provider: provider.to_owned(),
                         told: false,
-                        waited: line.waited,
                         _permit: permit,
-                        of_models,
                     });
                 }
             };
-            line.sleep(
-                wait,
-                WaitCause {
-                    limit,
-                    models: None,
-                },
-            )
-            .await?;
-        }
-    }
-
-    /// Waits for the pace of some models, and takes of it.
-    async fn pass_models(
-        self: &Arc<Self>,
-        line: &mut Line<'_>,
-        models: String,
-        permit: Permit,
-    ) -> Result<PassedModels, Closed> {
-        let (provider, tokens) = (line.request.provider, line.request.tokens);
-        loop {
-            let wait = {
-                let mut providers = self.providers.lock();
-                let known = providers.get_mut(provider);
-                let lane = known.and_then(|known| lane_named(&mut known.lanes, &models));
-                let at = Instant::now();
-                // Limits that were taken away hold nobody.
-                lane.and_then(|lane| {
-                    let wait = lane.pace.wait(tokens, at);
-                    if wait.is_none() {
-                        lane.pace.take(tokens, at);
-                    }
-                    wait
-                })
-            };
-            let Some((wait, limit)) = wait else {
-                return Ok(PassedModels {
-                    gate: Arc::clone(self),
-                    provider: provider.to_owned(),
-                    models,
-                    tokens,
-                    sent: false,
-                    _permit: permit,
-                });
-            };
-            let cause = WaitCause {
-                limit,
-                models: Some(models.clone()),
-            };
-            line.sleep(wait, cause).await?;
-        }
-    }
-
-    /// Does something with the pace of some models, if they are limited.
-    fn with_models(&self, provider: &str, models: &str, act: impl FnOnce(&mut Pace)) {
-        if let Some(known) = self.providers.lock().get_mut(provider)
-            && let Some(lane) = lane_named(&mut known.lanes, models)
-        {
-            act(&mut lane.pace);
+            if Instant::now() + wait > deadline {
+                return Err(late());
+            }
+            tokio::time::sleep(wait).await;
         }
     }
 
@@ -343,81 +227,10 @@ impl Gate {
     }
 }
 
-/// A request on its way through the gate.
-struct Line<'a> {
-    request: PassRequest<'a>,
-    waits: Arc<Waits>,
-    waited: Waited,
-}
-
-impl Line<'_> {
-    async fn enter(&mut self, queue: &Arc<Queue>, models: Option<&str>) -> Result<Permit, Closed> {
-        let cause = WaitCause {
-            limit: LimitKind::AtOnce,
-            models: models.map(str::to_owned),
-        };
-        if let Some(permit) = queue.enter_now() {
-            return Ok(permit);
-        }
-        let late = self.late(cause.clone());
-        let entered = queue.enter(self.request.class);
-        let entered = tokio::time::timeout_at(self.request.deadline.into(), entered);
-        let entered = self.waits.count(cause, &mut self.waited, entered).await;
-        entered.map_err(|_| late)
-    }
-
-    async fn sleep(&mut self, wait: Duration, cause: WaitCause) -> Result<(), Closed> {
-        if Instant::now() + wait > self.request.deadline {
-            return Err(self.late(cause));
-        }
-        let sleep = tokio::time::sleep(wait);
-        self.waits.count(cause, &mut self.waited, sleep).await;
-        Ok(())
-    }
-
-    fn late(&self, cause: WaitCause) -> Closed {
-        Closed::Deadline {
-            provider: self.request.provider.to_owned(),
-            cause,
-        }
-    }
-}
-
 impl Passed {
-    /// How long it had to wait.
-    #[must_use]
-    pub const fn waited(&self) -> &Waited {
-        &self.waited
-    }
-
     pub fn tell(mut self, health: Health) {
         self.told = true;
         self.gate.record(&self.provider, health);
-    }
-
-    /// The answer had so many tokens, as far as that is known: they count for whoever
-    /// comes next.
-    pub fn answered(&self, output_tokens: Option<u64>) {
-        let Some(tokens) = output_tokens else { return };
-        let at = Instant::now();
-        if let Some(known) = self.gate.providers.lock().get_mut(&self.provider) {
-            known.pace.answered(tokens, at);
-        }
-        if let Some(passed) = &self.of_models {
-            let count = |pace: &mut Pace| pace.answered(tokens, at);
-            self.gate.with_models(&self.provider, &passed.models, count);
-        }
-    }
-}
-
-impl Drop for PassedModels {
-    fn drop(&mut self) {
-        if !self.sent {
-            let at = Instant::now();
-            let give_back = |pace: &mut Pace| pace.give_back(self.tokens, at);
-            self.gate
-                .with_models(&self.provider, &self.models, give_back);
-        }
     }
 }
 

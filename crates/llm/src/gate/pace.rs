@@ -5,17 +5,13 @@ use std::time::{Duration, Instant};
 
 use missiond_net::http::HeaderMap;
 
-use super::waits::LimitKind;
 use crate::formats::written_duration;
 
 /// In a minute; none is no limit of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PaceLimits {
     pub requests: Option<u32>,
-    /// Those of the prompt and of the answer together.
     pub tokens: Option<u32>,
-    pub input_tokens: Option<u32>,
-    pub output_tokens: Option<u32>,
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -44,13 +40,6 @@ impl Bucket {
         self.at = now;
     }
 
-    /// Takes out what is used, also more than there is: then the rest is owed.
-    fn take(&mut self, amount: f64, now: Instant) {
-        self.fill(now);
-        // Whoever owes more than a minute of it would wait for what nobody remembers.
-        self.left = (self.left - amount).clamp(-self.size, self.size);
-    }
-
     /// How long until so much is there. More than the bucket holds goes when it is full.
     fn wait(&mut self, amount: f64, now: Instant) -> Option<Duration> {
         self.fill(now);
@@ -65,8 +54,6 @@ impl Bucket {
 pub struct Pace {
     requests: Option<Bucket>,
     tokens: Option<Bucket>,
-    input: Option<Bucket>,
-    output: Option<Bucket>,
     not_before: Option<Instant>,
 }
 
@@ -77,64 +64,33 @@ impl Pace {
         Self {
             requests: bucket(limits.requests),
             tokens: bucket(limits.tokens),
-            input: bucket(limits.input_tokens),
-            output: bucket(limits.output_tokens),
             not_before: None,
         }
     }
 
-    /// How long a request with so many tokens in its prompt has to wait, and for what;
-    /// none when it may go. Of its answer nobody knows how long it gets: it may begin when
-    /// what came before is paid for.
-    pub fn wait(&mut self, tokens: u64, now: Instant) -> Option<(Duration, LimitKind)> {
+    /// How long a request of so many tokens has to wait; none when it may go.
+    pub fn wait(&mut self, tokens: u64, now: Instant) -> Option<Duration> {
         self.not_before.take_if(|at| *at <= now);
         let paused = self.not_before.map(|at| at.duration_since(now));
-        let paused = paused.map(|wait| (wait, LimitKind::Asked));
-        let tokens = tokens as f64;
-        let buckets = [
-            (&mut self.requests, 1.0, LimitKind::Requests),
-            (&mut self.tokens, tokens, LimitKind::Tokens),
-            (&mut self.input, tokens, LimitKind::InputTokens),
-            (&mut self.output, 1.0, LimitKind::OutputTokens),
-        ];
-        let waits = buckets.into_iter().filter_map(|(bucket, amount, kind)| {
-            let wait = bucket.as_mut()?.wait(amount, now)?;
-            Some((wait, kind))
-        });
-        waits.chain(paused).max_by_key(|(wait, _)| *wait)
+        let requests = self
+            .requests
+            .as_mut()
+            .and_then(|bucket| bucket.wait(1.0, now));
+        let tokens = self
+            .tokens
+            .as_mut()
+            .and_then(|bucket| bucket.wait(tokens as f64, now));
+        [paused, requests, tokens].into_iter().flatten().max()
     }
 
     /// A request goes.
     pub fn take(&mut self, tokens: u64, now: Instant) {
-        for (bucket, amount) in self.of_prompt(tokens) {
-            // More than the bucket holds goes when it is full, and empties it.
-            bucket.take(amount.min(bucket.size), now);
+        for (bucket, amount) in [(&mut self.requests, 1.0), (&mut self.tokens, tokens as f64)] {
+            if let Some(bucket) = bucket {
+                bucket.fill(now);
+                bucket.left -= amount.min(bucket.size);
+            }
         }
-    }
-
-    /// It did not go after all.
-    pub fn give_back(&mut self, tokens: u64, now: Instant) {
-        for (bucket, amount) in self.of_prompt(tokens) {
-            bucket.take(-amount.min(bucket.size), now);
-        }
-    }
-
-    /// An answer had so many tokens.
-    pub fn answered(&mut self, tokens: u64, now: Instant) {
-        for bucket in [&mut self.tokens, &mut self.output].into_iter().flatten() {
-            bucket.take(tokens as f64, now);
-        }
-    }
-
-    fn of_prompt(&mut self, tokens: u64) -> impl Iterator<Item = (&mut Bucket, f64)> {
-        let tokens = tokens as f64;
-        let buckets = [
-            (&mut self.requests, 1.0),
-            (&mut self.tokens, tokens),
-            (&mut self.input, tokens),
-        ];
-        let there = buckets.into_iter();
-        there.filter_map(|(bucket, amount)| Some((bucket.as_mut()?, amount)))
     }
 
     /// Nothing goes before then; an earlier word does not shorten a later one.

@@ -68,23 +68,13 @@ impl Queue {
         (inner.running, u32::try_from(waiting).unwrap_or(u32::MAX))
     }
 
-    /// A place, if nobody has to be waited for.
-    #[must_use]
-    pub fn enter_now(self: &Arc<Self>) -> Option<Permit> {
-        let mut inner = self.inner.lock();
-        let free = inner.running < inner.size && inner.waiting.is_empty();
-        free.then(|| {
-            inner.running += 1;
-            self.permit()
-        })
-    }
-
     pub async fn enter(self: &Arc<Self>, class: Class) -> Permit {
-        if let Some(permit) = self.enter_now() {
-            return permit;
-        }
         let receiver = {
             let mut inner = self.inner.lock();
+            if inner.running < inner.size && inner.waiting.is_empty() {
+                inner.running += 1;
+                return self.permit();
+            }
             let (sender, receiver) = oneshot::channel();
             let number = inner.number;
             inner.number += 1;

@@ -158,13 +158,13 @@ proptest! {
     #[test]
     fn a_pace_is_never_exceeded(asks in prop::collection::vec((0u64..5000, 1u64..300), 1..100)) {
         let start = Instant::now();
-        let limits = PaceLimits { requests: Some(30), tokens: Some(1000), ..PaceLimits::default() };
+        let limits = PaceLimits { requests: Some(30), tokens: Some(1000) };
         let mut pace = Pace::new(limits, start);
         let mut now = start;
         let mut sent: Vec<(Instant, u64)> = Vec::new();
         for (pause, tokens) in asks {
             now += Duration::from_millis(pause);
-            if let Some((wait, _)) = pace.wait(tokens, now) {
+            if let Some(wait) = pace.wait(tokens, now) {
                 now += wait;
                 prop_assert_eq!(pace.wait(tokens, now), None, "whoever waited may go");
             }
@@ -202,24 +202,12 @@ fn a_provider_that_is_down_for_a_minute_is_asked_no_more_than_its_breaker_allows
     assert_eq!(breaker.standing(start + secs(120)), Standing::Closed);
 }
 
-fn asks(class: Class, deadline: Instant) -> PassRequest<'static> {
-    PassRequest {
-        provider: "p",
-        model: "m",
-        class,
-        tokens: 1,
-        now: Timestamp::from_micros(0),
-        deadline,
-    }
-}
-
 fn gate(at_once: u32) -> Arc<Gate> {
     let gate = Arc::new(Gate::default());
     let limits = Limits {
         at_once,
         pace: PaceLimits::default(),
         breaker: LIMITS,
-        models: Vec::new(),
     };
     gate.configure(&[("p".to_owned(), limits)].into());
     gate
@@ -230,14 +218,17 @@ async fn whoever_is_more_urgent_is_let_in_first() {
     let gate = gate(1);
     let far = Instant::now() + secs(60);
     let now = Timestamp::from_micros(0);
-    let first = gate.pass(&asks(Class::Background, far)).await.unwrap();
+    let first = gate
+        .pass("p", Class::Background, 1, now, far)
+        .await
+        .unwrap();
     let (order, mut came) = tokio::sync::mpsc::unbounded_channel();
     let classes = [Class::Background, Class::Agent, Class::Person, Class::Agent];
     let mut tasks = Vec::new();
     for (number, class) in classes.into_iter().enumerate() {
         let (gate_of_task, order) = (Arc::clone(&gate), order.clone());
         tasks.push(tokio::spawn(async move {
-            let passed = gate_of_task.pass(&asks(class, far)).await.unwrap();
+            let passed = gate_of_task.pass("p", class, 1, now, far).await.unwrap();
             order.send(number).unwrap();
             passed.tell(Health::Well);
         }));
@@ -257,15 +248,16 @@ async fn whoever_is_more_urgent_is_let_in_first() {
 #[tokio::test]
 async fn whoever_goes_away_leaves_no_place_taken() {
     let gate = gate(1);
+    let now = Timestamp::from_micros(0);
     let first = gate
-        .pass(&asks(Class::Agent, Instant::now() + secs(60)))
+        .pass("p", Class::Agent, 1, now, Instant::now() + secs(60))
         .await
         .unwrap();
-    let late = gate.pass(&asks(Class::Agent, Instant::now())).await;
+    let late = gate.pass("p", Class::Agent, 1, now, Instant::now()).await;
     assert!(matches!(late, Err(Closed::Deadline { .. })));
     drop(first);
     let next = gate
-        .pass(&asks(Class::Agent, Instant::now() + secs(60)))
+        .pass("p", Class::Agent, 1, now, Instant::now() + secs(60))
         .await;
     assert!(next.is_ok());
 }
@@ -283,117 +275,10 @@ async fn a_parked_provider_is_asked_again_after_its_reset() {
         },
     );
     let far = Instant::now() + secs(60);
-    let refused = gate.pass(&asks(Class::Person, far)).await.unwrap_err();
+    let refused = gate
+        .pass("p", Class::Person, 1, now, far)
+        .await
+        .unwrap_err();
     assert!(refused.to_string().contains("no money"), "{refused}");
-    let later = PassRequest {
-        now: until,
-        ..asks(Class::Person, far)
-    };
-    assert!(gate.pass(&later).await.is_ok());
-}
-
-/// A gate whose provider has limits for its models `big*` and `one`.
-fn limited_gate(at_once: u32, big: PaceLimits) -> Arc<Gate> {
-    let gate = Arc::new(Gate::default());
-    let limits = Limits {
-        at_once,
-        pace: PaceLimits::default(),
-        breaker: LIMITS,
-        models: vec![
-            ModelLimits {
-                models: "big*".to_owned(),
-                at_once: None,
-                pace: big,
-            },
-            ModelLimits {
-                models: "one".to_owned(),
-                at_once: Some(1),
-                pace: PaceLimits::default(),
-            },
-        ],
-    };
-    gate.configure(&[("p".to_owned(), limits)].into());
-    gate
-}
-
-fn asks_for(model: &'static str, tokens: u64, within: Duration) -> PassRequest<'static> {
-    PassRequest {
-        model,
-        tokens,
-        ..asks(Class::Agent, Instant::now() + within)
-    }
-}
-
-async fn refused(gate: &Arc<Gate>, request: &PassRequest<'_>) -> String {
-    gate.pass(request).await.unwrap_err().to_string()
-}
-
-#[tokio::test]
-async fn models_have_limits_of_their_own_and_a_wait_says_which() {
-    let pace = PaceLimits {
-        input_tokens: Some(1000),
-        ..PaceLimits::default()
-    };
-    let gate = limited_gate(8, pace);
-    let soon = secs(1);
-    let sent = gate.pass(&asks_for("big-1", 900, soon)).await.unwrap();
-    assert_eq!(sent.waited().cause(), None);
-    let late = refused(&gate, &asks_for("big-2", 900, soon)).await;
-    assert!(
-        late.contains("waited for `input_tokens_per_minute` of big*"),
-        "{late}"
-    );
-    // Nobody else is held up by it.
-    assert!(gate.pass(&asks_for("small", 900, soon)).await.is_ok());
-
-    let only = gate.pass(&asks_for("one", 1, soon)).await.unwrap();
-    let waiting = tokio::spawn({
-        let gate = Arc::clone(&gate);
-        async move { gate.pass(&asks_for("one", 1, secs(60))).await }
-    });
-    let cause = WaitCause {
-        limit: LimitKind::AtOnce,
-        models: Some("one".to_owned()),
-    };
-    let now = Timestamp::from_micros(0);
-    while gate.state("p", now).unwrap().waits != [(cause.clone(), 1)] {
-        tokio::task::yield_now().await;
-    }
-    only.tell(Health::Well);
-    let passed = waiting.await.unwrap().unwrap();
-    assert_eq!(passed.waited().cause(), Some(&cause));
-    assert_eq!(gate.state("p", now).unwrap().waits, []);
-}
-
-#[tokio::test]
-async fn what_an_answer_had_counts_for_whoever_comes_next() {
-    let pace = PaceLimits {
-        output_tokens: Some(100),
-        ..PaceLimits::default()
-    };
-    let gate = limited_gate(8, pace);
-    let first = gate.pass(&asks_for("big", 5, secs(1))).await.unwrap();
-    let second = gate.pass(&asks_for("big", 5, secs(1))).await;
-    assert!(second.is_ok(), "nobody knows yet how long the first gets");
-    first.answered(Some(150));
-    first.tell(Health::Well);
-    let late = refused(&gate, &asks_for("big", 5, secs(1))).await;
-    assert!(
-        late.contains("`output_tokens_per_minute` of big*"),
-        "{late}"
-    );
-}
-
-#[tokio::test]
-async fn who_does_not_pass_the_provider_takes_nothing_of_a_model() {
-    let pace = PaceLimits {
-        requests: Some(1),
-        ..PaceLimits::default()
-    };
-    let gate = limited_gate(1, pace);
-    let other = gate.pass(&asks_for("small", 1, secs(1))).await.unwrap();
-    let late = refused(&gate, &asks_for("big", 1, Duration::from_millis(20))).await;
-    assert!(late.ends_with("it waited for `at_once`"), "{late}");
-    other.tell(Health::Well);
-    assert!(gate.pass(&asks_for("big", 1, secs(1))).await.is_ok());
+    assert!(gate.pass("p", Class::Person, 1, until, far).await.is_ok());
 }

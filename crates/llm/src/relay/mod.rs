@@ -7,7 +7,6 @@
 
 mod face;
 mod observer;
-mod refusals;
 mod refused;
 
 use std::sync::Arc;
@@ -20,7 +19,7 @@ use missiond_runtime::OnPanic;
 use crate::Llm;
 use crate::error::LlmError;
 use crate::formats::{FailureKind, read_failure};
-use crate::gate::{Class, PassRequest};
+use crate::gate::Class;
 use crate::ledger::{Asker, Planned};
 use crate::price;
 use crate::registry::Provider;
@@ -120,34 +119,24 @@ impl Llm {
             max_output: sketch.max_output(),
             prompt: sketch.last_words(),
         };
-        let reservation = match self.ledger.plan(&config, &asker, planned) {
-            Ok(reservation) => reservation,
-            Err(error) => return Err(self.refusal(face, execution, &error).await),
-        };
+        let of_error = |error: LlmError| Refused::of(face, &error, self.clock.now());
+        let reservation = self
+            .ledger
+            .plan(&config, &asker, planned)
+            .map_err(of_error)?;
         let entry = reservation.entry.clone();
         let deadline = Instant::now() + TURN;
         let tokens = price::likely_tokens(body.len());
         let now = self.clock.now();
-        let request = PassRequest {
-            provider: &provider.name,
-            model: &model,
-            class: Class::Agent,
-            tokens,
-            now,
-            deadline,
-        };
-        let passed = match self.gate.pass(&request).await {
-            Ok(passed) => passed,
-            Err(closed) => return Err(self.refusal(face, execution, &closed.into()).await),
-        };
-        let reservation = reservation.after(passed.waited());
+        let passed = self
+            .gate
+            .pass(&provider.name, Class::Agent, tokens, now, deadline);
+        let passed = passed.await.map_err(|closed| of_error(closed.into()))?;
         // What no budget can refuse is written while the request is on its way.
         let recorded = if reservation.is_bound() {
-            match self.ledger.reserve(reservation, &self.supervisor).await {
-                // The observer settles it from here on.
-                Ok(unsettled) => unsettled.release(),
-                Err(error) => return Err(self.refusal(face, execution, &error).await),
-            }
+            let reserved = self.ledger.reserve(reservation, &self.supervisor).await;
+            // The observer settles it from here on.
+            reserved.map_err(of_error)?.release();
             None
         } else {
             let (ledger, supervisor) = (self.ledger.clone(), self.supervisor.clone());
@@ -169,8 +158,7 @@ impl Llm {
             entry,
             passed,
             recorded,
-            execution,
-            is_turn.then_some(watch),
+            is_turn.then_some((execution, watch)),
         );
         let silence = Duration::from_secs(config.llm.silence_secs);
         let sent = self.forward(&provider, &incoming, &path, body);
@@ -204,8 +192,6 @@ impl Llm {
                 let hour = Duration::from_secs(3600);
                 let until = failure.resets_at.unwrap_or_else(|| now.plus(hour));
                 self.park(&provider.name, until, &failure.message).await;
-                let reason = format!("{}: {}", provider.name, failure.message);
-                self.record_refusal(execution, Some(until), reason).await;
             } else if let (FailureKind::RateLimit, Some(wait)) = (failure.kind, failure.retry_after)
             {
                 self.gate
@@ -232,11 +218,6 @@ impl Llm {
             headers,
             body: RelayBody::new(body, observer, silence, limit),
         })
-    }
-
-    async fn refusal(&self, face: Face, execution: ExecutionId, error: &LlmError) -> Refused {
-        self.refused(execution, error).await;
-        Refused::of(face, error, self.clock.now())
     }
 
     /// The agent whose token these headers show, if its execution still goes on: asked

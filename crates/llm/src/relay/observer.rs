@@ -37,9 +37,8 @@ pub(super) struct Observer {
     entry: Entry,
     passed: Option<Passed>,
     recorded: Option<JoinHandle<()>>,
-    execution: ExecutionId,
-    /// Who wants to know, of a step of the conversation.
-    watch: Option<Arc<dyn Watch>>,
+    /// Of a step of the conversation: whose, and who wants to know.
+    turn: Option<(ExecutionId, Arc<dyn Watch>)>,
     reading: Reading,
     said: Option<Activity>,
     first_piece_at: Option<Timestamp>,
@@ -53,11 +52,10 @@ impl Observer {
         entry: Entry,
         passed: Passed,
         recorded: Option<JoinHandle<()>>,
-        execution: ExecutionId,
-        watch: Option<Arc<dyn Watch>>,
+        turn: Option<(ExecutionId, Arc<dyn Watch>)>,
     ) -> Self {
-        if watch.is_some() {
-            llm.count_turns(execution, 1);
+        if let Some((execution, _)) = &turn {
+            llm.count_turns(*execution, 1);
         }
         let mut observer = Self {
             llm,
@@ -65,8 +63,7 @@ impl Observer {
             entry,
             passed: Some(passed),
             recorded,
-            execution,
-            watch,
+            turn,
             reading: Reading::Nothing,
             said: None,
             first_piece_at: None,
@@ -165,8 +162,8 @@ impl Observer {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
-        if self.watch.is_some() {
-            let others = self.llm.count_turns(self.execution, -1);
+        if let Some((execution, _)) = &self.turn {
+            let others = self.llm.count_turns(*execution, -1);
             // A turn goes on while another of its requests is under way.
             let rests = matches!(activity, Activity::TurnEnded | Activity::Failed);
             self.say(if rests && others > 0 {
@@ -176,23 +173,18 @@ impl Observer {
             });
         }
         if let Some(passed) = self.passed.take() {
-            passed.answered(used.output);
             passed.tell(health);
         }
-        let (llm, entry, recorded, execution) = (
+        let (llm, entry, recorded) = (
             Arc::clone(&self.llm),
             self.entry.clone(),
             self.recorded.take(),
-            self.execution,
         );
         let settle = async move {
             if let Some(recorded) = recorded {
                 let _ = recorded.await;
             }
             llm.ledger.settle(&entry, end, &used).await;
-            if health == Health::Well {
-                llm.forget_refusal(execution).await;
-            }
         };
         self.llm
             .supervisor
@@ -204,8 +196,8 @@ impl Observer {
             return;
         }
         self.said = Some(activity);
-        if let Some(watch) = &self.watch {
-            watch.saw(self.execution, activity);
+        if let Some((execution, watch)) = &self.turn {
+            watch.saw(*execution, activity);
         }
     }
 }

@@ -82,10 +82,7 @@ pub async fn remove(repository: &Arc<Repository>, name: &str) -> Result<bool, Co
 }
 
 /// Keeps and tells what became of the beacons that were set in this checkout.
-pub(super) async fn follow_all(
-    repository: &Arc<Repository>,
-    cause: TraceContext,
-) -> Result<(), CodeMapError> {
+pub(super) async fn follow_all(repository: &Arc<Repository>) -> Result<(), CodeMapError> {
     for seen in locate_all(repository).await? {
         if seen.row.repository != repository.id {
             continue;
@@ -105,7 +102,10 @@ pub(super) async fn follow_all(
                 })
                 .await?;
             if let (true, Some(event)) = (kept, event) {
-                let told = repository.shared.timeline.record(event, cause.child());
+                let told = repository
+                    .shared
+                    .timeline
+                    .record(event, TraceContext::root());
                 if let Err(error) = told.await {
                     tracing::warn!(%error, "beacon change not recorded on timeline");
                 }

@@ -1,7 +1,7 @@
 //! What a model makes of the symbols of a repository, so that a question finds
 //! what it means and not only what it says.
 //!
-//! Made by a background worker after a pass, a piece of one repository at a time, and kept in
+//! Made in the background after a pass, one repository at a time, and kept in
 //! the store under the text that was read: a worktree of a known repository, or
 //! code that moved, costs nothing. Questions never wait for it; they are answered
 //! by words and by as much meaning as there is, and say so.
@@ -24,8 +24,6 @@ use super::{CodeMapError, Repository};
 const MOST: usize = 20_000;
 /// Texts a model reads at once; what was made is kept after each batch.
 const BATCH: usize = 16;
-/// Batches that are read in one go; whoever has it read may pause in between.
-const BATCHES: usize = 16;
 /// Vectors looked up in the store at once.
 const LOOKED_UP: usize = 1_000;
 /// Vectors in the store, of all repositories and models: about 80 MB.
@@ -52,13 +50,6 @@ struct MeaningState {
 struct Coded {
     unit: f32,
     values: Box<[i8]>,
-}
-
-/// Whether something is left to be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ReadingRest {
-    Nothing,
-    More,
 }
 
 /// How far the vectors of a repository are.
@@ -217,30 +208,28 @@ impl Repository {
         })
     }
 
-    /// Gives some of what passes found its vectors, as far as they are not there.
-    pub(super) async fn understand_some(self: &Arc<Self>) -> Result<ReadingRest, CodeMapError> {
+    /// Gives what a pass found its vectors, as far as they are not there.
+    pub(super) async fn understand(self: &Arc<Self>) -> Result<(), CodeMapError> {
         let Some(knowledge) = &self.shared.knowledge else {
-            return Ok(ReadingRest::Nothing);
+            return Ok(());
         };
+        let _one = self.shared.understanding.acquire().await;
         let model = match knowledge.model().await {
             Ok(model) => model,
             Err(problem) => {
                 self.meanings.write().problem = Some(problem);
-                return Ok(ReadingRest::Nothing);
+                return Ok(());
             }
         };
         let this = Arc::clone(self);
         let described = blocking(move || this.index().descriptions(MOST)).await;
         let missing = self.begin_understanding(&model, described);
         let missing = self.load_stored(&model, missing).await?;
-        for batch in missing.chunks(BATCH).take(BATCHES) {
+        for batch in missing.chunks(BATCH) {
             if self.is_stopped() {
-                return Ok(ReadingRest::Nothing);
+                return Ok(());
             }
             self.read_batch(&model, batch).await?;
-        }
-        if missing.len() > BATCH * BATCHES {
-            return Ok(ReadingRest::More);
         }
         if !missing.is_empty() {
             let prune = self
@@ -249,7 +238,7 @@ impl Repository {
                 .write(|tx| Box::pin(code_vectors::prune(tx, KEPT)));
             prune.await?;
         }
-        Ok(ReadingRest::Nothing)
+        Ok(())
     }
 
     /// What has no vector of this model. Vectors of another model, and of code

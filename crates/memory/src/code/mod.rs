@@ -1,7 +1,7 @@
 //! The code maps of the repositories somebody asks about.
 //!
 //! A map is kept in memory for the repositories asked about last, and in the
-//! store for all of them. Files are not watched: a question first has a pass made
+//! store for all of them. Nothing is watched: a question first has a pass made
 //! over the files, which reads those that changed; several questions share one.
 //! Everything that takes time runs on threads of its own, and a question waits
 //! for a pass only so long before it is answered from what there is, saying so.
@@ -23,13 +23,12 @@ use missiond_runtime::{Component, StartError, Supervisor, blocking};
 use missiond_store::{MissionDb, StoreError, code};
 use missiond_timeline::Timeline;
 use parking_lot::Mutex;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 
 use crate::knowledge::Knowledge;
 
-use meaning::ReadingRest;
 pub use meaning::{MeaningStatus, Question};
-pub use repository::{Fresh, Pass, Repository};
+pub use repository::{Fresh, Repository};
 
 /// Maps in memory. The one asked about longest ago goes first; it is read back
 /// from the store.
@@ -42,8 +41,6 @@ const QUESTIONS: usize = 4;
 /// over one that is made for the first time.
 const PATIENCE: Duration = Duration::from_secs(3);
 const FIRST_PATIENCE: Duration = Duration::from_secs(20);
-/// How long a pass is waited for that nobody asked for.
-const SYNC_PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Debug, thiserror::Error)]
 pub enum CodeMapError {
@@ -57,10 +54,6 @@ pub enum CodeMapError {
     Busy(String),
     #[error(transparent)]
     Unread(missiond_knowledge::EmbedError),
-    #[error("{0} takes long to read, and goes on being read")]
-    Slow(String),
-    #[error("{0}")]
-    Failed(String),
     #[error("the work on the code map failed: this is a defect of missiond")]
     Panicked,
 }
@@ -73,8 +66,8 @@ pub struct Shared {
     pub timeline: Timeline,
     pub clock: Arc<dyn Clock>,
     pub passes: Semaphore,
-    /// A pass has found what a model has not read.
-    unread: Notify,
+    /// Repositories that a model reads at once: one.
+    pub understanding: Semaphore,
     /// Whose model reads code; none where meaning is not compared.
     pub knowledge: Option<Knowledge>,
     questions: Semaphore,
@@ -95,13 +88,6 @@ pub struct IndexedRepository {
     pub files: u32,
     pub checked_at: Option<Timestamp>,
     pub exists: bool,
-}
-
-/// A repository that was looked at without being asked about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Synced {
-    pub root: String,
-    pub pass: Pass,
 }
 
 /// Whether a folder that nobody indexed may be.
@@ -130,7 +116,7 @@ impl CodeMaps {
                 timeline,
                 clock,
                 passes: Semaphore::new(PASSES),
-                unread: Notify::new(),
+                understanding: Semaphore::new(1),
                 knowledge,
                 questions: Semaphore::new(QUESTIONS),
                 supervisor,
@@ -233,53 +219,6 @@ impl CodeMaps {
         Ok(blocking(move || question(&repository.index())).await)
     }
 
-    /// Returns when a pass may have found what a model has not read.
-    pub async fn reading_wanted(&self) {
-        self.shared.unread.notified().await;
-    }
-
-    /// Has a model read a piece of what passes found, of the repository asked about last
-    /// that has such; which one that was.
-    pub async fn read_some(&self) -> Result<Option<String>, CodeMapError> {
-        let waiting = {
-            let open = self.lock();
-            open.iter()
-                .find(|known| known.begin_reading())
-                .map(Arc::clone)
-        };
-        let Some(repository) = waiting else {
-            return Ok(None);
-        };
-        let mut reading = Reading {
-            repository,
-            rest: ReadingRest::Nothing,
-        };
-        reading.rest = reading.repository.understand_some().await?;
-        Ok(Some(reading.repository.root()))
-    }
-
-    /// Looks whether a known repository that holds this folder has changed, without being
-    /// asked anything; none where nobody has asked about it. Waits for the end of the
-    /// pass.
-    pub async fn sync(&self, folder: &Path) -> Result<Option<Synced>, CodeMapError> {
-        let repository = match self.repository(folder, Unindexed::Refuse).await {
-            Ok(repository) => repository,
-            // It was never asked about, or is gone.
-            Err(CodeMapError::NotIndexed(_) | CodeMapError::Code(_)) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        match repository.refresh(SYNC_PATIENCE).await? {
-            Fresh::Current => {
-                let pass = repository.status().last.unwrap_or_default();
-                let root = repository.root();
-                Ok(Some(Synced { root, pass }))
-            }
-            Fresh::Updating { .. } => Err(CodeMapError::Slow(repository.root())),
-            Fresh::Failed(reason) => Err(CodeMapError::Failed(reason)),
-            Fresh::Unchecked => Ok(None),
-        }
-    }
-
     fn is_open(&self, checkout: &Checkout) -> bool {
         let open = self.lock();
         open.iter().any(|known| known.checkout == *checkout)
@@ -311,19 +250,6 @@ impl CodeMaps {
 
     fn lock(&self) -> parking_lot::MutexGuard<'_, Vec<Arc<Repository>>> {
         self.open.lock()
-    }
-}
-
-/// A piece of a repository that a model reads. However it ends, the repository is not left
-/// as being read; what failed is read again after the next pass.
-struct Reading {
-    repository: Arc<Repository>,
-    rest: ReadingRest,
-}
-
-impl Drop for Reading {
-    fn drop(&mut self) {
-        self.repository.end_reading(self.rest);
     }
 }
 

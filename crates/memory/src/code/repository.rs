@@ -18,7 +18,7 @@ use missiond_store::code;
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use tokio::sync::{mpsc, watch};
 
-use super::meaning::{MeaningStatus, Meanings, ReadingRest};
+use super::meaning::{MeaningStatus, Meanings};
 use super::{CodeMapError, Shared, beacons, number_of, persistence};
 
 /// Batches between the threads that read and the one that keeps.
@@ -44,8 +44,6 @@ struct Passes {
     /// Another one was asked for while one runs.
     again: bool,
     stopped: bool,
-    /// What passes found is to be read by a model.
-    unread: bool,
     /// A model reads what was found.
     understanding: bool,
     loaded: bool,
@@ -288,35 +286,42 @@ impl Repository {
             };
             self.ended.send_modify(|ended| *ended += 1);
             if !again {
-                return self.want_understanding();
+                return self.understand_beside();
             }
         }
     }
 
-    /// What passes found waits for a model to read it, where code is read by one.
-    fn want_understanding(&self) {
-        if self.shared.knowledge.is_none() {
+    /// Has a model read what passes found, unless one is at it: then it looks
+    /// again when it is done.
+    fn understand_beside(self: &Arc<Self>) {
+        if std::mem::replace(&mut self.lock().understanding, true) {
             return;
         }
-        self.lock().unread = true;
-        self.shared.unread.notify_one();
-    }
-
-    /// Takes on the reading of what passes found, if it waits for that.
-    pub(super) fn begin_reading(&self) -> bool {
-        let mut passes = self.lock();
-        let begins = passes.unread && !passes.understanding && !passes.stopped;
-        if begins {
-            (passes.unread, passes.understanding) = (false, true);
-        }
-        begins
-    }
-
-    /// A piece of the reading has ended.
-    pub(super) fn end_reading(&self, rest: ReadingRest) {
-        let mut passes = self.lock();
-        passes.understanding = false;
-        passes.unread |= rest == ReadingRest::More && !passes.stopped;
+        let this = Arc::clone(self);
+        let reading = async move {
+            let mut seen = None;
+            loop {
+                let ended = *this.ended.borrow();
+                if seen == Some(ended) || this.is_stopped() {
+                    break;
+                }
+                seen = Some(ended);
+                let understood = AssertUnwindSafe(this.understand()).catch_unwind().await;
+                let understood = understood.unwrap_or_else(|panic| {
+                    let supervisor = &this.shared.supervisor;
+                    supervisor.report("code reading", Some(this.root()), panic.as_ref());
+                    Err(CodeMapError::Panicked)
+                });
+                if let Err(error) = understood {
+                    tracing::warn!(root = %this.root(), %error, "code embedding unavailable, searching by words alone");
+                    break;
+                }
+            }
+            this.lock().understanding = false;
+        };
+        let subject = Some(self.root());
+        let supervisor = &self.shared.supervisor;
+        supervisor.spawn("code reading", subject, OnPanic::Report, reading);
     }
 
     async fn pass(
@@ -342,8 +347,6 @@ impl Repository {
             )
         });
         let mut pass = Pass::default();
-        // What a pass finds, it finds by itself.
-        let trace = TraceContext::root();
         while let Some(batch) = told.recv().await {
             self.apply_batch(batch, &mut pass).await?;
             self.shared.timeline.publish(
@@ -352,7 +355,7 @@ impl Repository {
                     done: progress.read.load(Ordering::Relaxed).into(),
                     total: Some(progress.to_read.load(Ordering::Relaxed).into()),
                 },
-                trace.child(),
+                TraceContext::root(),
             );
         }
         match reading.await {
@@ -368,9 +371,9 @@ impl Repository {
             .write(move |tx| Box::pin(code::checked(tx, id, now)));
         checked.await?;
         if pass.changed + pass.gone > 0 {
-            self.publish(&pass, trace).await;
+            self.publish(&pass).await;
         }
-        beacons::follow_all(self, trace).await?;
+        beacons::follow_all(self).await?;
         Ok(pass)
     }
 
@@ -410,7 +413,7 @@ impl Repository {
         Ok(kept.await?)
     }
 
-    async fn publish(self: &Arc<Self>, pass: &Pass, trace: TraceContext) {
+    async fn publish(self: &Arc<Self>, pass: &Pass) {
         let this = Arc::clone(self);
         let counts = blocking(move || this.index().counts()).await;
         let event = Event::CodeIndexed {
@@ -421,7 +424,11 @@ impl Repository {
             symbols: counts.symbols,
             millis: u64::try_from(pass.took.as_millis()).unwrap_or(u64::MAX),
         };
-        let stored = self.shared.timeline.record(event, trace).await;
+        let stored = self
+            .shared
+            .timeline
+            .record(event, TraceContext::root())
+            .await;
         if let Err(error) = stored {
             tracing::warn!(%error, "code map pass not recorded on timeline");
         }

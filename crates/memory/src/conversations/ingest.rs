@@ -6,7 +6,6 @@ mod item;
 
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 use missiond_adapters::{RecordMemory, TailError, TranscriptTail, records};
 use missiond_core::{CliEngine, DaemonId, Event, Timestamp, TraceContext};
@@ -14,7 +13,7 @@ use missiond_knowledge::conversation::{LONGEST_MESSAGE, Turn, sanitize};
 use missiond_runtime::blocking;
 use missiond_store::conversations::cursors::{self, CursorMove, CursorRow};
 use missiond_store::conversations::{self, ConversationRow, Links, turns};
-use missiond_store::{NewEvent, StoreError, Tx, causes, executions, timeline};
+use missiond_store::{NewEvent, StoreError, Tx, timeline};
 use serde::{Deserialize, Serialize};
 
 use self::adding::{ConversationWriter, of_row};
@@ -147,7 +146,6 @@ impl Conversations {
         match taken {
             Ingested::Done => {
                 self.inner.cursors().insert(name, written);
-                self.inner.pieces.fetch_add(1, Ordering::Relaxed);
                 Ok(more)
             }
             Ingested::Elsewhere(cursor) => {
@@ -259,12 +257,10 @@ impl Ingestion {
         }
         let id = self.to.conversation;
         let conversation = conversations::hold(tx, &self.new_row()).await?;
-        let is_new = conversation.next_place == 1;
         let mut adding = ConversationWriter {
             id,
             current: turns::last(tx, id).await?.map(of_row),
             closed: Vec::new(),
-            messages: 0,
             latest: self.now.plus(std::time::Duration::from_secs(AHEAD_SECS)),
             conversation,
         };
@@ -274,7 +270,6 @@ impl Ingestion {
         let ConversationWriter {
             mut conversation,
             closed,
-            messages,
             ..
         } = adding;
         conversation.skipped = conversation.skipped.saturating_add(self.batch.skipped);
@@ -284,12 +279,7 @@ impl Ingestion {
         self.source.link(&mut conversation);
         conversation.taken_at = self.now;
         conversations::update(tx, &conversation).await?;
-        let news = News {
-            began: is_new,
-            messages,
-            closed,
-        };
-        self.publish(tx, &conversation, &news).await?;
+        self.publish(tx, &closed).await?;
         Ok(Ingested::Done)
     }
 
@@ -316,67 +306,23 @@ impl Ingestion {
         }
     }
 
-    /// Tells the timeline what was said and which turns are over, as far as that is news.
-    async fn publish(
-        &self,
-        tx: &mut Tx<'_>,
-        conversation: &ConversationRow,
-        news: &News,
-    ) -> Result<(), StoreError> {
+    /// Tells the timeline of the turns that are over, as far as that is news.
+    async fn publish(&self, tx: &mut Tx<'_>, closed: &[Turn]) -> Result<(), StoreError> {
         let since = self.now.minus(std::time::Duration::from_secs(NEWS_SECS));
-        let id = self.to.conversation;
-        let is_heard = news.messages > 0 && conversation.last_at >= since;
-        let is_news = |turn: &&Turn| turn.last_at >= since;
-        if !is_heard && !news.closed.iter().any(|turn| is_news(&turn)) {
-            return Ok(());
-        }
-        // What a person's own transcripts bring first may be a run's all the same.
-        let execution = match conversation.execution {
-            Some(execution) => Some(execution),
-            None => {
-                let (engine, session) = (&self.source.engine, &self.source.session);
-                executions::of_conversation(tx, engine, session).await?
-            }
-        };
-        let begun = match execution {
-            Some(execution) => causes::of_run(tx, execution).await?,
-            None => TraceContext::of(id),
-        };
-        let mut events = Vec::new();
-        if is_heard {
-            let logged = Event::ConversationMessageLogged {
-                conversation: id,
-                execution,
-                messages: news.messages,
-            };
-            // One that belongs to no run begins its own chain.
-            let trace = if news.began && execution.is_none() {
-                begun
-            } else {
-                begun.child()
-            };
-            events.push(NewEvent::new(self.now, self.daemon, trace, logged)?);
-        }
-        for turn in news.closed.iter().filter(is_news) {
-            let extracted = Event::TurnExtracted {
-                conversation: id,
-                turn: turns::id_of(id, turn.number),
-            };
-            let trace = begun.child();
-            events.push(NewEvent::new(self.now, self.daemon, trace, extracted)?);
-        }
+        let events: Vec<NewEvent> = closed
+            .iter()
+            .filter(|turn| turn.last_at >= since)
+            .map(|turn| {
+                let extracted = Event::TurnExtracted {
+                    conversation: self.to.conversation,
+                    turn: turns::id_of(self.to.conversation, turn.number),
+                };
+                NewEvent::new(self.now, self.daemon, TraceContext::root(), extracted)
+            })
+            .collect::<Result<_, _>>()?;
         timeline::append(tx, &events).await?;
         Ok(())
     }
-}
-
-/// What a batch adds to a conversation.
-struct News {
-    /// It is the first of the conversation.
-    began: bool,
-    messages: u32,
-    /// Turns that are over now.
-    closed: Vec<Turn>,
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Conversations with agents: taken from the transcripts of their CLIs, kept in
 //! the store, found again.
 //!
-//! A background worker looks at the transcripts of executions and, where the person said
+//! A worker looks at the transcripts of executions and, where the person said
 //! so, at the person's own. What is new is read on a thread, masked and cut
 //! there, and committed with the cursor behind it: a daemon that dies in between
 //! reads it again, and what is there already has its key. The index for the
@@ -27,7 +27,6 @@ pub use show::{
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -36,17 +35,18 @@ use missiond_core::{Clock, DaemonId, ErrorCode, Timestamp};
 use missiond_runtime::{Component, StartError, Supervisor, Tasks};
 use missiond_store::{MissionDb, StoreError, conversations};
 use parking_lot::{Mutex, MutexGuard, RwLock};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use index::Index;
 use of_executions::Runs;
 use personal::OwnSources;
 
-/// How often the index looks for what other daemons took in.
+/// How often transcripts of executions are looked at.
 const TICK: Duration = Duration::from_secs(1);
-/// How often the person's own transcripts are looked at.
+/// How often the person's own are.
 const OWN_TICK: Duration = Duration::from_secs(10);
-/// How much of what is too old is forgotten at once.
+/// How often what is too old is forgotten, and how much of it at once.
+const FORGET_TICK: Duration = Duration::from_secs(3600);
 const FORGET_AT_ONCE: u32 = 50;
 
 /// A handle to the conversations.
@@ -64,33 +64,12 @@ struct Inner {
     clock: Arc<dyn Clock>,
     config: watch::Receiver<Arc<Config>>,
     index: RwLock<Index>,
-    /// Pieces of transcripts that were taken in, and word of them for the index.
-    pieces: AtomicU64,
-    ingested: Notify,
     /// Held while the index follows the store: a second one waits for the first.
     following: tokio::sync::Mutex<()>,
     /// How far each source was read, as it is stored.
     cursors: Mutex<HashMap<String, String>>,
     /// Digests of what was last read again at those cursors, by source.
     last_digests: Mutex<HashMap<String, u64>>,
-}
-
-/// The transcripts that are followed, as whoever looks at them remembers them. Forgetting
-/// them costs a look at every one.
-#[derive(Debug, Default)]
-pub struct FollowedTranscripts {
-    runs: Runs,
-    own: OwnSources,
-    /// At once where there is none.
-    own_due: Option<tokio::time::Instant>,
-}
-
-/// What one look at the transcripts gave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IngestedTranscripts {
-    pub pieces: u64,
-    /// There is more to read at once.
-    pub more: bool,
 }
 
 /// Why something about conversations did not work.
@@ -134,8 +113,6 @@ impl Conversations {
                 clock,
                 config,
                 index: RwLock::default(),
-                pieces: AtomicU64::new(0),
-                ingested: Notify::new(),
                 following: tokio::sync::Mutex::default(),
                 tasks: Tasks::new(supervisor),
                 cursors: Mutex::default(),
@@ -144,66 +121,59 @@ impl Conversations {
         }
     }
 
-    /// Keeps the index up with the store, of which others take in too.
-    async fn keep_index(&self) {
+    async fn work(&self) {
+        let mut runs = Runs::default();
+        let mut own = OwnSources::default();
+        let mut own_due = tokio::time::Instant::now();
+        let mut forget_due = own_due;
         loop {
+            // What fails now (a database that is away) is tried again: every cursor
+            // is moved only with what was read.
+            if let Err(error) = self.follow_runs(&mut runs).await {
+                tracing::warn!(%error, "transcripts of executions not ingested");
+            }
+            let now = tokio::time::Instant::now();
+            if now >= own_due {
+                own_due = now + OWN_TICK;
+                match self.follow_own(&mut own).await {
+                    Ok(personal::ScanProgress::Complete) => {}
+                    Ok(personal::ScanProgress::More) => own_due = now,
+                    Err(error) => tracing::warn!(%error, "personal transcripts not ingested"),
+                }
+            }
+            if now >= forget_due {
+                forget_due = now + FORGET_TICK;
+                if let Err(error) = self.forget_old().await {
+                    tracing::warn!(%error, "old conversations not deleted");
+                }
+            }
             if let Err(error) = self.follow_store().await {
                 tracing::warn!(%error, "conversation index not refreshed");
             }
-            tokio::select! {
-                () = tokio::time::sleep(TICK) => {}
-                () = self.inner.ingested.notified() => {}
-            }
+            tokio::time::sleep(TICK).await;
         }
     }
 
-    /// Looks once at the transcripts of executions and, when that is due, at the person's
-    /// own; what was read of them is in the store with the cursor behind it. What fails
-    /// now (a database that is away) is read again by the next look.
-    pub async fn ingest_transcripts(
-        &self,
-        followed: &mut FollowedTranscripts,
-    ) -> Result<IngestedTranscripts, ConversationError> {
-        let before = self.inner.pieces.load(Ordering::Relaxed);
-        let runs = self.follow_runs(&mut followed.runs).await;
-        let now = tokio::time::Instant::now();
-        let own_is_due = followed.own_due.is_none_or(|due| now >= due);
-        let own = if own_is_due {
-            followed.own_due = Some(now + OWN_TICK);
-            self.follow_own(&mut followed.own).await
-        } else {
-            Ok(personal::ScanProgress::Complete)
-        };
-        let pieces = self.inner.pieces.load(Ordering::Relaxed) - before;
-        if pieces > 0 {
-            self.inner.ingested.notify_one();
-        }
-        runs?;
-        let more = own? == personal::ScanProgress::More;
-        if more {
-            followed.own_due = None;
-        }
-        Ok(IngestedTranscripts { pieces, more })
-    }
-
-    /// Deletes some of the conversations that are older than `conversations.keep_days`;
-    /// how many.
-    pub async fn forget_some_old(&self) -> Result<u64, ConversationError> {
+    async fn forget_old(&self) -> Result<(), ConversationError> {
         let days = self.inner.config.borrow().conversations.keep_days;
         if days == 0 {
-            return Ok(0);
+            return Ok(());
         }
         let kept = Duration::from_secs(u64::from(days) * 24 * 60 * 60);
         let moment = self.inner.clock.now().minus(kept);
-        let gone = self
-            .inner
-            .db
-            .write(move |tx| Box::pin(conversations::forget_before(tx, moment, FORGET_AT_ONCE)))
-            .await?;
-        if gone > 0 {
-            tracing::info!(gone, "old conversations deleted");
+        loop {
+            let gone = self
+                .inner
+                .db
+                .write(move |tx| Box::pin(conversations::forget_before(tx, moment, FORGET_AT_ONCE)))
+                .await?;
+            if gone > 0 {
+                tracing::info!(gone, "old conversations deleted");
+            }
+            if gone < u64::from(FORGET_AT_ONCE) {
+                return Ok(());
+            }
         }
-        Ok(gone)
     }
 }
 
@@ -212,13 +182,12 @@ impl Component for Conversations {
         "conversations"
     }
 
-    /// Begins to keep the index; returns at once. Taking transcripts in is the work of a
-    /// background worker.
+    /// Begins to ingest transcripts; returns at once.
     fn start(self: Arc<Self>) -> BoxFuture<'static, Result<(), StartError>> {
         let this = Arc::clone(&self);
         self.inner.tasks.spawn_restarting("conversations", move || {
             let conversations = (*this).clone();
-            async move { conversations.keep_index().await }
+            async move { conversations.work().await }
         });
         Box::pin(async { Ok(()) })
     }

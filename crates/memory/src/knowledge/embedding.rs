@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use missiond_config::{EmbeddingProvider, KnowledgeConfig};
-use missiond_core::{EntryId, Event, TraceContext};
+use missiond_core::EntryId;
 use missiond_embedding::install::{self, choose, folder_of};
 use missiond_embedding::remote::{Interface, RemoteModel, RemoteSettings, is_on_this_machine};
 use missiond_embedding::{EmbeddedModel, ModelSpec};
@@ -47,15 +47,6 @@ enum Previous {
     Open(Arc<dyn Embedder>),
     /// It could not be opened then.
     Missing(Instant),
-}
-
-/// How far a batch has brought the entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EmbeddedEntries {
-    /// Each has its vector.
-    All,
-    /// So many were given one; there may be more.
-    Batch(usize),
 }
 
 /// Entries that are embedded and stored together.
@@ -272,17 +263,27 @@ fn read_key(file: &Path) -> std::io::Result<String> {
 const OFF: &str = "embedding is switched off (`knowledge.embedding`)";
 
 impl Knowledge {
-    /// Builds the index, as often as it takes.
-    pub(super) async fn build_until_done(&self) {
+    /// Builds the index, then gives every entry its vector, for ever.
+    pub(super) async fn work(&self) {
         while let Err(error) = self.build().await {
             tracing::error!(%error, "knowledge index build failed, retrying");
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-    }
-
-    /// Returns when an entry may have come that has no vector.
-    pub async fn embedding_wanted(&self) {
-        self.inner.wake.notified().await;
+        let mut known = None;
+        loop {
+            let problem = self.embed_all().await.err();
+            if let Some(problem) = problem
+                .as_ref()
+                .filter(|problem| known.as_ref() != Some(*problem))
+            {
+                tracing::warn!(problem, "entry embedding failed");
+            }
+            known = problem;
+            tokio::select! {
+                () = self.inner.wake.notified() => {}
+                () = tokio::time::sleep(LOOK_AGAIN) => {}
+            }
+        }
     }
 
     /// The configured model, or why there is none.
@@ -296,14 +297,12 @@ impl Knowledge {
         self.inner.wake.notify_one();
     }
 
-    /// Gives a batch of entries their vectors of the configured model, once the index is
-    /// built. When all have one, they are searched from then on. Nothing is opened as long
-    /// as there is nothing to embed.
-    pub async fn embed_batch(&self) -> Result<EmbeddedEntries, String> {
+    /// Gives every entry a vector of the configured model. Nothing is opened
+    /// as long as there is nothing to embed.
+    async fn embed_all(&self) -> Result<(), String> {
         let told = |error: KnowledgeError| error.to_string();
-        self.built().await;
         if self.inner.read_index().corpus.is_empty() {
-            return Ok(EmbeddedEntries::All);
+            return Ok(());
         }
         let model = self.model().await?;
         let name = model.name().to_string();
@@ -318,24 +317,16 @@ impl Knowledge {
             })
             .await
             .map_err(|error| error.to_string())?;
-        // What is missing was found, whatever it is missing of.
-        let trace = TraceContext::root();
-        match self.embed_some(&model, &name, trace).await.map_err(told)? {
-            0 => {
-                self.complete(&name).await.map_err(told)?;
-                Ok(EmbeddedEntries::All)
-            }
-            count => Ok(EmbeddedEntries::Batch(count)),
-        }
+        while self.embed_some(&model, &name).await.map_err(told)? {}
+        self.complete(&name).await.map_err(told)
     }
 
-    /// Embeds and stores one batch; how many entries it had.
+    /// Embeds and stores one batch. Whether there was one is returned.
     async fn embed_some(
         &self,
         model: &Arc<dyn Embedder>,
         name: &str,
-        trace: TraceContext,
-    ) -> Result<usize, KnowledgeError> {
+    ) -> Result<bool, KnowledgeError> {
         let wanted = name.to_owned();
         let rows = self
             .inner
@@ -350,9 +341,8 @@ impl Knowledge {
                 })
             })
             .await?;
-        let count = rows.len();
-        if count == 0 {
-            return Ok(0);
+        if rows.is_empty() {
+            return Ok(false);
         }
         let texts: Vec<String> = rows
             .iter()
@@ -383,26 +373,17 @@ impl Knowledge {
                             kept.push((id, vector));
                         }
                     }
-                    let (total, done) = vectors::progress(tx, &stored).await?;
-                    Ok((kept, done, total))
+                    Ok(kept)
                 })
             })
             .await?;
-        let (kept, done, total) = kept;
-        self.inner.timeline.publish(
-            Event::EmbeddingProgress {
-                done: done.unsigned_abs(),
-                total: total.unsigned_abs(),
-            },
-            trace.child(),
-        );
         let mut index = self.inner.write_index();
         if index.model() == Some(name) {
             for (id, vector) in kept {
                 index.corpus.set_vector(&id.to_string(), vector);
             }
         }
-        Ok(count)
+        Ok(true)
     }
 
     /// Notes that a model's vectors are complete, and searches them from now

@@ -1,6 +1,6 @@
 //! The inbox: candidates that a person, or a rule, makes entries of.
 
-use missiond_core::{BoardTaskId, EntryId, Timestamp, TraceContext};
+use missiond_core::{EntryId, Timestamp, TraceContext};
 use missiond_knowledge::transfer::Draft;
 use missiond_store::knowledge::inbox::{self, ProposalRow};
 
@@ -87,9 +87,8 @@ impl Knowledge {
             .db
             .read(move |tx| Box::pin(async move { inbox::undecided(tx, id).await }))
             .await?;
-        let (draft, recorded) = (draft_of(&row)?, Contradiction::Recorded);
-        let trace = taught_by(&draft).unwrap_or(trace);
-        let kept = self.keep(draft, Some(id), 0, recorded, trace);
+        let recorded = Contradiction::Recorded;
+        let kept = self.keep(draft_of(&row)?, Some(id), 0, recorded, trace);
         kept.await?.ok_or_else(contradiction_refused)
     }
 
@@ -109,14 +108,6 @@ impl Knowledge {
 /// What a candidate says.
 pub(super) fn draft_of(row: &ProposalRow) -> Result<Draft, KnowledgeError> {
     serde_json::from_str(&row.proposal).map_err(|error| KnowledgeError::Invalid(error.to_string()))
-}
-
-/// Where an entry stands that a finished task has taught: what is extracted of one has the
-/// task's id in its key.
-pub(super) fn taught_by(draft: &Draft) -> Option<TraceContext> {
-    let (task, _) = draft.key.as_deref()?.split_once('/')?;
-    let task: BoardTaskId = task.parse().ok()?;
-    Some(TraceContext::of(task).child())
 }
 
 fn proposal(row: &ProposalRow) -> Result<Proposal, KnowledgeError> {

@@ -37,7 +37,6 @@ use embedding::Models;
 use index::{Index, Serving};
 
 pub use collect::CollectedEntry;
-pub use embedding::EmbeddedEntries;
 pub use entries::{
     EmbeddingStatus, EntryDetails, KnowledgeStats, NamedEntry, NewEdge, record_uses,
 };
@@ -46,7 +45,7 @@ pub use index::EntryHit;
 pub use map::{EntryMap, MapPoint};
 pub use remember::{EntryChange, Remembered};
 pub use search::{Conflict, SearchAnswer, SearchProfile, SearchQuery};
-pub use upkeep::{PreparedLessons, TaskLessons, Tended};
+pub use upkeep::{TaskLessons, Tended};
 
 /// A handle to the knowledge base.
 #[derive(Debug, Clone)]
@@ -276,13 +275,12 @@ impl Component for Knowledge {
         "knowledge"
     }
 
-    /// Begins to build the index; returns at once. Giving entries their vectors is the
-    /// work of a background worker.
+    /// Builds the index and begins to embed what has no vector; returns at once.
     fn start(self: Arc<Self>) -> BoxFuture<'static, Result<(), StartError>> {
         let this = Arc::clone(&self);
         self.inner.tasks.spawn_restarting("knowledge", move || {
             let knowledge = (*this).clone();
-            async move { knowledge.build_until_done().await }
+            async move { knowledge.work().await }
         });
         Box::pin(async { Ok(()) })
     }

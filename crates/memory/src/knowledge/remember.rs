@@ -161,7 +161,7 @@ impl Knowledge {
                 other: edge.to,
                 relation: edge.kind.clone(),
             };
-            self.inner.timeline.record(event, trace.child()).await?;
+            self.inner.timeline.record(event, trace).await?;
         }
         Ok(Some(Remembered {
             entry: entry(&written.row)?,

@@ -5,15 +5,16 @@
 
 use std::collections::BTreeSet;
 
-use missiond_core::{EntryId, Timestamp, TraceContext};
+use missiond_core::{EntryId, Seq, TraceContext};
 use missiond_knowledge::transfer::Draft;
 use missiond_knowledge::utility::Use;
+use missiond_store::StoreError;
 use missiond_store::knowledge::inbox::{self, ProposalRow};
-use missiond_store::{StoreError, Tx};
+use missiond_store::watermarks::{self, Advance};
 
 use super::collect::aged;
 use super::entries::record_uses;
-use super::inbox::{draft_of, taught_by};
+use super::inbox::draft_of;
 use super::remember::{Contradiction, masked};
 use super::{Knowledge, KnowledgeError};
 
@@ -46,37 +47,17 @@ pub struct TaskLessons {
     pub uses: BTreeSet<(EntryId, Use)>,
 }
 
-/// What finished work has taught, as it is stored.
-#[derive(Debug)]
-pub struct PreparedLessons {
-    rows: Vec<ProposalRow>,
-    uses: BTreeSet<(EntryId, Use)>,
-    at: Timestamp,
-}
-
-impl PreparedLessons {
-    /// Candidates among them.
-    #[must_use]
-    pub fn candidates(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Puts the candidates into the inbox and counts what was of use, in the transaction of
-    /// whoever knows that this happens once.
-    pub async fn store(self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-        for row in &self.rows {
-            inbox::add(tx, row).await?;
-        }
-        for (entry, how) in self.uses {
-            record_uses(tx, &[entry], how, self.at).await?;
-        }
-        Ok(())
-    }
-}
-
 impl Knowledge {
-    /// What was learnt, ready to be stored: masked, checked, with the moment it was.
-    pub fn prepare(&self, learnt: TaskLessons) -> Result<PreparedLessons, KnowledgeError> {
+    /// Puts what was learnt up to `to` into the inbox and moves the cursor there,
+    /// in one transaction: after a crash neither is without the other, and of
+    /// several daemons one does it.
+    pub async fn ingest(
+        &self,
+        learnt: TaskLessons,
+        cursor: &'static str,
+        from: Seq,
+        to: Seq,
+    ) -> Result<Advance, KnowledgeError> {
         let at = self.inner.clock.now();
         let mut rows = Vec::with_capacity(learnt.drafts.len());
         for draft in learnt.drafts {
@@ -90,11 +71,21 @@ impl Knowledge {
                 at,
             });
         }
-        Ok(PreparedLessons {
-            rows,
-            uses: learnt.uses,
-            at,
-        })
+        let taken = self.inner.db.write(move |tx| {
+            Box::pin(async move {
+                let advance = watermarks::advance_from(tx, cursor, from, to).await?;
+                if advance == Advance::Ours {
+                    for row in &rows {
+                        inbox::add(tx, row).await?;
+                    }
+                    for (entry, how) in learnt.uses {
+                        record_uses(tx, &[entry], how, at).await?;
+                    }
+                }
+                Ok(advance)
+            })
+        });
+        Ok(taken.await?)
     }
 
     /// Does what is due, and says how things stand.
@@ -137,8 +128,7 @@ impl Knowledge {
         let mut accepted = 0;
         for row in due {
             let draft = draft_of(&row)?;
-            let trace = taught_by(&draft).unwrap_or_else(TraceContext::root);
-            let waits = Contradiction::Waits;
+            let (waits, trace) = (Contradiction::Waits, TraceContext::root());
             match self.keep(draft, Some(row.id), 0, waits, trace).await {
                 Ok(Some(_)) => accepted += 1,
                 Ok(None) => {

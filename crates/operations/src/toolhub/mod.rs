@@ -25,7 +25,7 @@ use missiond_timeline::metrics::Metrics;
 use missiond_toolhub::{Hub, HubEvent, HubSettings, KeeperCommand, ServerNetwork, ServerState};
 use tokio::sync::mpsc;
 
-pub use outside::{caution_on_answer, screen};
+pub use outside::screen;
 pub use requests::fits;
 pub use requests::{control, pin, prompt_get, prompts, servers, tool_call, tools};
 

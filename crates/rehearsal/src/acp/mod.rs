@@ -7,7 +7,6 @@
 
 mod history;
 mod messages;
-mod settings;
 mod updates;
 mod wire;
 

@@ -13,7 +13,6 @@ use super::messages::{
     INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Message, Opening,
     PARSE_ERROR, Refusal, prompt_text, text,
 };
-use super::settings::Settings;
 use super::updates;
 use crate::agent::{Asked, Break, Failed, FailureSort, HANGUP_CODE, Stage, ToolCall};
 use crate::script::{PlanEntry, Usage};
@@ -43,7 +42,6 @@ enum Incoming {
 pub(super) struct Wire {
     incoming: mpsc::Receiver<Incoming>,
     session: Option<String>,
-    settings: Settings,
     /// The prompt that is being answered.
     running: Option<Value>,
     waiting: VecDeque<(Value, String)>,
@@ -77,7 +75,6 @@ impl Wire {
         Ok(Self {
             incoming: incoming()?,
             session: None,
-            settings: Settings::default(),
             running: None,
             waiting: VecDeque::new(),
             open_calls: Vec::new(),
@@ -127,8 +124,7 @@ impl Wire {
         for update in history {
             self.update(update)?;
         }
-        let told = self.settings.told(&id.to_string());
-        self.answer(request, &told)
+        self.answer(request, &json!({ "sessionId": id.to_string() }))
     }
 
     pub(super) fn refuse(&mut self, id: &Value, refusal: &Refusal) -> io::Result<()> {
@@ -213,13 +209,6 @@ impl Wire {
                 let message = "a rehearsal has one session at a time: close it first".to_owned();
                 self.refuse(&id, &Refusal::new(INVALID_REQUEST, message))?;
             }
-            "session/set_mode" | "session/set_config_option" => {
-                let is_ours = self.is_ours(&params);
-                match is_ours.and_then(|()| self.settings.change(&method, &params)) {
-                    Ok(result) => self.answer(&id, &result)?,
-                    Err(refusal) => self.refuse(&id, &refusal)?,
-                }
-            }
             _ => self.refuse_method(&id, &method)?,
         }
         Ok(Heard::Nothing)
@@ -277,10 +266,6 @@ impl Wire {
 
 impl Stage for Wire {
     const ANSWERS_ARE_PROMPTS: bool = true;
-
-    fn settings(&self) -> (&'static str, &'static str) {
-        (self.settings.mode, self.settings.detail)
-    }
 
     async fn next_prompt(&mut self) -> Result<String, Break> {
         loop {

@@ -129,7 +129,6 @@ impl<S: Stage> Agent<S> {
             .save()
             .map_err(|error| Break::Failed(error.into()))?;
         self.variables.attempt = self.session.prompts();
-        (self.variables.mode, self.variables.detail) = self.stage.settings();
         self.stage.begin_turn(&prompt)?;
         self.variables.prompt = prompt;
         let done = match chosen {

@@ -13,11 +13,6 @@ pub(crate) trait Stage {
     /// Whether an answer to a question comes as a prompt of its own.
     const ANSWERS_ARE_PROMPTS: bool;
 
-    /// The mode and how much detail is wanted, where somebody can choose them.
-    fn settings(&self) -> (&'static str, &'static str) {
-        ("", "")
-    }
-
     /// The next prompt, when nothing is being done.
     async fn next_prompt(&mut self) -> Result<String, Break>;
 

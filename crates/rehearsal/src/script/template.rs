@@ -1,5 +1,5 @@
 //! Text with variables in it: `{{prompt}}`, `{{cwd}}`, `{{attempt}}`,
-//! `{{session}}`, `{{answer}}`, `{{mode}}`, `{{detail}}` and `{{env.NAME}}`.
+//! `{{session}}`, `{{answer}}` and `{{env.NAME}}`.
 
 use serde_json::{Map, Value as Json};
 
@@ -19,19 +19,15 @@ enum Variable {
     Attempt,
     Session,
     Answer,
-    Mode,
-    Detail,
     Env(String),
 }
 
-const NAMES: [(&str, Variable); 7] = [
+const NAMES: [(&str, Variable); 5] = [
     ("prompt", Variable::Prompt),
     ("cwd", Variable::Cwd),
     ("attempt", Variable::Attempt),
     ("session", Variable::Session),
     ("answer", Variable::Answer),
-    ("mode", Variable::Mode),
-    ("detail", Variable::Detail),
 ];
 
 /// What the variables stand for at one moment.
@@ -44,9 +40,6 @@ pub(crate) struct Variables {
     pub(crate) session: String,
     /// What was answered to the last question.
     pub(crate) answer: String,
-    /// What was set over the protocol; nothing in a terminal.
-    pub(crate) mode: &'static str,
-    pub(crate) detail: &'static str,
 }
 
 impl Template {
@@ -81,8 +74,6 @@ impl Template {
                     Variable::Attempt => text.push_str(&variables.attempt.to_string()),
                     Variable::Session => text.push_str(&variables.session),
                     Variable::Answer => text.push_str(&variables.answer),
-                    Variable::Mode => text.push_str(variables.mode),
-                    Variable::Detail => text.push_str(variables.detail),
                     Variable::Env(name) => {
                         text.push_str(&std::env::var(name).unwrap_or_default());
                     }

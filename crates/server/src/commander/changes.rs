@@ -90,7 +90,7 @@ fn causes(event: &Event) -> Vec<&'static str> {
         | Event::QuestionDismissed { .. } => vec![QUESTIONS],
         Event::SlotCreated { .. } | Event::SlotClosed { .. } => vec![RESOURCES, EXECUTIONS],
         Event::KbBatchMutated { .. } => vec![ENTRIES],
-        event if event.category() == Category::Board => vec![BOARD, READY],
+        event if event.spec().category == Category::Board => vec![BOARD, READY],
         _ => Vec::new(),
     }
 }

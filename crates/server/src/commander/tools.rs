@@ -8,7 +8,6 @@ use missiond_mcp::tools::{CALL_OPERATION, call_operation, entry};
 use missiond_mcp::{Refusal, ToolRequest};
 use missiond_operations::Reporter;
 use missiond_operations::state::Daemon;
-use missiond_operations::toolhub::caution_on_answer;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -207,7 +206,6 @@ fn result(operation: &str, called: Result<Box<RawValue>, ApiError>) -> Value {
         Err(error) => return failed(&error),
     };
     let structured: Value = serde_json::from_str(called.get()).unwrap_or_default();
-    let caution = caution_on_answer(operation, &structured);
     let content = match picture(operation, &structured) {
         Some(picture) => picture,
         None if called.get().len() <= MOST_TEXT => {
@@ -215,9 +213,7 @@ fn result(operation: &str, called: Result<Box<RawValue>, ApiError>) -> Value {
         }
         None => json!({ "type": "text", "text": "The result is long: see the structured one." }),
     };
-    let caution = caution.map(|said| json!({ "type": "text", "text": said }));
-    let content: Vec<Value> = caution.into_iter().chain([content]).collect();
-    json!({ "content": content, "structuredContent": structured, "isError": false })
+    json!({ "content": [content], "structuredContent": structured, "isError": false })
 }
 
 /// A picture is shown as one.

@@ -206,9 +206,7 @@ impl Caller {
             execution: self.execution,
             reason: what.to_owned(),
         };
-        let run = daemon.executions.trace(self.execution);
-        let trace = run.map_or_else(TraceContext::root, |run| run.child());
-        if let Err(error) = daemon.timeline.record(event, trace).await {
+        if let Err(error) = daemon.timeline.record(event, TraceContext::root()).await {
             tracing::error!(%error, "access refusal not recorded on timeline");
         }
     }

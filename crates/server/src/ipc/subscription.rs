@@ -50,7 +50,7 @@ pub(super) async fn forward(
 }
 
 fn fits(params: &SubscribeParams, event: &TimelineEvent) -> bool {
-    let (kind, category) = (event.event.kind(), event.event.category());
-    (params.kinds.is_empty() || params.kinds.iter().any(|one| one == kind))
-        && (params.categories.is_empty() || params.categories.contains(&category))
+    let spec = event.event.spec();
+    (params.kinds.is_empty() || params.kinds.iter().any(|kind| kind == spec.kind))
+        && (params.categories.is_empty() || params.categories.contains(&spec.category))
 }

@@ -45,18 +45,6 @@ pub(super) enum Step {
     Ended(Ended),
 }
 
-/// What a job comes to hangs on this.
-pub(super) struct Situation<'a> {
-    pub(super) reading: &'a Reading,
-    pub(super) state: &'a ControlState,
-    /// Why the session is not as it was wanted.
-    pub(super) failure: Option<&'a str>,
-    pub(super) mentions: FileMentions,
-    /// How the agent works is being changed: texts wait, and answers do not, for the agent
-    /// may take the change only when it has its answer.
-    pub(super) is_changing: bool,
-}
-
 impl Jobs {
     pub(super) fn accept(&mut self, job: Job, now: Duration) -> Option<Ended> {
         if self.waiting.len() >= WAITING {
@@ -87,53 +75,61 @@ impl Jobs {
     }
 
     /// What the job in front comes to, as things are; none while it has to wait.
-    pub(super) fn next(&mut self, situation: &Situation<'_>, now: Duration) -> Option<Step> {
+    pub(super) fn next(
+        &mut self,
+        reading: &Reading,
+        state: &ControlState,
+        failure: Option<&str>,
+        mentions: FileMentions,
+        now: Duration,
+    ) -> Option<Step> {
         // One at a time: what is asked changes what can be asked next.
         let (_, until) = self.waiting.front()?;
-        let late = now >= *until || situation.reading.state == PtyState::Exited;
+        let late = now >= *until || reading.state == PtyState::Exited;
         let (job, until) = self.waiting.pop_front()?;
         if job.is_unwanted() {
-            return self.next(situation, now);
+            return self.next(reading, state, failure, mentions, now);
         }
         match job {
-            Job::Deliver(message, reply) => match deliverable(&message, situation) {
-                Ok(request) => {
-                    let outcome = Outcome::Delivered(Delivered {
-                        bytes: message.text.len() as u64,
-                        landed: Landed::Confirmed,
-                        evidence: "its line is on record, and was given to the agent".to_owned(),
-                    });
-                    let job = Job::Deliver(message, reply);
-                    self.asking = Some(Asked { job, outcome });
-                    Some(Step::Ask(request))
-                }
-                Err(refusal) if late || !may_pass(&refusal) => {
-                    Some(Step::Ended(Ended::Delivered(Err(refusal), reply)))
-                }
-                Err(_) => {
-                    let job = Job::Deliver(message, reply);
-                    self.waiting.push_front((job, until));
-                    None
-                }
-            },
-            Job::Answer(answer, reply) => {
-                match answerable(&answer, situation.reading, situation.state) {
-                    Ok((request, answered)) => {
-                        let outcome = Outcome::Answered(answered);
-                        let job = Job::Answer(answer, reply);
+            Job::Deliver(message, reply) => {
+                match deliverable(&message, reading, state, failure, mentions) {
+                    Ok(request) => {
+                        let outcome = Outcome::Delivered(Delivered {
+                            bytes: message.text.len() as u64,
+                            landed: Landed::Confirmed,
+                            evidence: "its line is on record, and was given to the agent"
+                                .to_owned(),
+                        });
+                        let job = Job::Deliver(message, reply);
                         self.asking = Some(Asked { job, outcome });
                         Some(Step::Ask(request))
                     }
-                    Err(refusal) if late || !matches!(refusal, AnswerRefusal::NoDialog(_)) => {
-                        Some(Step::Ended(Ended::Answered(Err(refusal), reply)))
+                    Err(refusal) if late || !may_pass(&refusal) => {
+                        Some(Step::Ended(Ended::Delivered(Err(refusal), reply)))
                     }
                     Err(_) => {
-                        let job = Job::Answer(answer, reply);
+                        let job = Job::Deliver(message, reply);
                         self.waiting.push_front((job, until));
                         None
                     }
                 }
             }
+            Job::Answer(answer, reply) => match answerable(&answer, reading, state) {
+                Ok((request, answered)) => {
+                    let outcome = Outcome::Answered(answered);
+                    let job = Job::Answer(answer, reply);
+                    self.asking = Some(Asked { job, outcome });
+                    Some(Step::Ask(request))
+                }
+                Err(refusal) if late || !matches!(refusal, AnswerRefusal::NoDialog(_)) => {
+                    Some(Step::Ended(Ended::Answered(Err(refusal), reply)))
+                }
+                Err(_) => {
+                    let job = Job::Answer(answer, reply);
+                    self.waiting.push_front((job, until));
+                    None
+                }
+            },
         }
     }
 
@@ -206,15 +202,12 @@ fn may_pass(refusal: &DeliveryRefusal) -> bool {
 
 fn deliverable(
     message: &Message,
-    situation: &Situation<'_>,
+    reading: &Reading,
+    state: &ControlState,
+    failure: Option<&str>,
+    mentions: FileMentions,
 ) -> Result<ControlRequest, DeliveryRefusal> {
-    let Situation {
-        reading,
-        state,
-        mentions,
-        ..
-    } = *situation;
-    if let Some(why) = situation.failure {
+    if let Some(why) = failure {
         return Err(DeliveryRefusal::Protocol(why.to_owned()));
     }
     if message.submit == Submit::No {
@@ -225,9 +218,6 @@ fn deliverable(
             question: dialog.question.clone(),
             options: dialog.options.iter().map(|o| o.label.clone()).collect(),
         });
-    }
-    if situation.is_changing && reading.state != PtyState::Exited {
-        return Err(DeliveryRefusal::NotReady(PtyState::Starting));
     }
     let offers = match &state.connection {
         Connection::Ready(agent) => agent.offers,

@@ -5,7 +5,6 @@
 //! come out. The same lines of a recording give the same conversation, so the next
 //! daemon goes on where this one died.
 
-mod changes;
 mod jobs;
 mod reading;
 mod request;
@@ -13,15 +12,14 @@ mod tail;
 mod told;
 mod transcript;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
 use missiond_adapters::ControlSetup;
 use missiond_control::{
     Announced, Client, Connection, ControlEvent, ControlRequest, ControlState, MismatchAt,
-    OpenPermission, OptionKind, Output, PermissionAnswer, Refusal, RequestId, SettingChoice,
-    SettingName, ToolInput, TurnEnd, Waiting,
+    OpenPermission, OptionKind, Output, PermissionAnswer, Refusal, ToolInput, TurnEnd, Waiting,
 };
 use missiond_core::{AgentTold, PtyState, Timestamp};
 use missiond_pty::CastError;
@@ -29,25 +27,11 @@ use missiond_pty::host::Recording;
 use missiond_semantic::Reading;
 
 use crate::typing::{Ended, Job};
-pub use changes::ChangeError;
-pub(crate) use changes::ChangeReply;
-use changes::Changes;
 use jobs::Jobs;
 use reading::{Progress, is_needed};
 pub use tail::{ProtocolTail, TailedEvent};
 use told::Told;
 use transcript::Transcript;
-
-/// How long an agent may take to answer a change; it stays as it is then.
-const CHANGES_WITHIN: Duration = Duration::from_secs(20);
-
-/// A setting to be given another value, as somebody names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WantedSetting {
-    Mode(String),
-    Model(String),
-    Called { name: String, value: String },
-}
 
 /// Bytes of what was shown that are drawn again.
 const MOST_SHOWN: usize = 4 << 20;
@@ -72,13 +56,6 @@ pub(super) struct Conversation {
     told: Told,
     progress: Progress,
     jobs: Jobs,
-    changes: Changes,
-    /// Something was said to it: what its launch wanted was chosen by then.
-    prompted: bool,
-    /// Requests for a change that it has not answered in time: nothing waits for them.
-    given_up: BTreeSet<RequestId>,
-    /// When the next of them is given up, on the clock of the slot.
-    gives_up_at: Option<Duration>,
     /// Lines of ours that were written since the agent began.
     written: u64,
     /// What must be chosen before the first prompt, and was not asked for yet.
@@ -127,10 +104,6 @@ impl Conversation {
         let model = setup.model.clone();
         let mode = mode.map(|mode| ControlRequest::SetMode { mode });
         let model = model.map(|model| ControlRequest::SetModel { model });
-        // The last is asked for first: what a model offers hangs on which it is.
-        let settings = setup.settings.iter().rev().cloned();
-        let settings = settings.map(ControlRequest::Set);
-        let choices = settings.chain(mode).chain(model).collect();
         Self {
             client: Client::new(setup.options()),
             setup,
@@ -139,11 +112,7 @@ impl Conversation {
             progress: Progress::default(),
             jobs: Jobs::default(),
             written: 0,
-            choices,
-            changes: Changes::default(),
-            prompted: false,
-            given_up: BTreeSet::new(),
-            gives_up_at: None,
+            choices: mode.into_iter().chain(model).collect(),
             patience: Duration::MAX,
             silent_at: None,
         }
@@ -174,13 +143,8 @@ impl Conversation {
                 conversation.absorb(&event, at, &mut text);
                 shown.push(at, text);
                 // Chosen twice is chosen once; a prompt came after all of them.
-                match &event {
-                    ControlEvent::Prompted { .. } => conversation.choices.clear(),
-                    // What somebody chose since stands.
-                    ControlEvent::SettingChosen {
-                        choice, category, ..
-                    } => conversation.note_chosen(choice, category.as_deref()),
-                    _ => {}
+                if matches!(event, ControlEvent::Prompted { .. }) {
+                    conversation.choices.clear();
                 }
             }
         }
@@ -191,16 +155,6 @@ impl Conversation {
             shown: shown.texts.into(),
             offset,
         })
-    }
-
-    /// This was chosen already, by the launch or by somebody after it.
-    fn note_chosen(&mut self, chosen: &SettingChoice, category: Option<&str>) {
-        self.choices.retain(|wanted| match wanted {
-            ControlRequest::SetMode { .. } => category != Some("mode"),
-            ControlRequest::SetModel { .. } => category != Some("model"),
-            ControlRequest::Set(choice) => choice.setting != chosen.setting,
-            _ => true,
-        });
     }
 
     /// A host has so many lines of ours: what an earlier daemon left to do, and what comes
@@ -237,33 +191,6 @@ impl Conversation {
         effects
     }
 
-    /// Gives settings other values, one after the other. What is not offered is refused
-    /// before anything is asked for.
-    pub(super) fn change(
-        &mut self,
-        wanted: &[WantedSetting],
-        reply: ChangeReply,
-        now: Moment,
-    ) -> Effects {
-        let mut effects = Effects::default();
-        let choice = |wanted: &WantedSetting| {
-            let (name, value) = match wanted {
-                WantedSetting::Mode(mode) => (SettingName::Mode, mode),
-                WantedSetting::Model(model) => (SettingName::Model, model),
-                WantedSetting::Called { name, value } => (SettingName::Called(name), value),
-            };
-            self.client.setting_choice(name, value)
-        };
-        match wanted.iter().map(choice).collect::<Result<_, _>>() {
-            Ok(choices) => self.changes.accept(choices, reply),
-            Err(refusal) => {
-                let _ = reply.send(Err(ChangeError::NotOffered(refusal.to_string())));
-            }
-        }
-        self.advance(now, &mut effects);
-        effects
-    }
-
     /// So many lines of ours are on record.
     pub(super) fn lines_taken(&mut self, count: u64, now: Moment) -> Effects {
         let mut effects = Effects::default();
@@ -286,15 +213,10 @@ impl Conversation {
 
     /// When [`tick`](Self::tick) is due, on the clock of the slot.
     pub(super) fn deadline(&self) -> Option<Duration> {
-        [
-            self.jobs.deadline(),
-            self.silent_at,
-            self.gives_up_at,
-            self.changes.deadline(),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        [self.jobs.deadline(), self.silent_at]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Ends the turn, and with it what it asks. No turn is no error.
@@ -314,7 +236,6 @@ impl Conversation {
             self.absorb(&event, now.clock, &mut effects.shown);
         }
         self.progress.exit(now.clock);
-        self.changes.end(ChangeError::Ended);
         self.advance(now, &mut effects);
         effects
     }
@@ -326,17 +247,12 @@ impl Conversation {
         matches!(reading.state, PtyState::Idle | PtyState::Error)
             && reading.dialog.is_none()
             && state.session.is_some()
-            && state
-                .waiting
-                .iter()
-                .all(|waiting| self.given_up.contains(&waiting.request))
+            && state.waiting.is_empty()
             && self.jobs.is_empty()
-            && self.changes.is_empty()
     }
 
     /// Another program goes on: what still waits was not said.
-    pub(super) fn refuse_jobs(mut self) {
-        self.changes.end(|_| ChangeError::HandingOff);
+    pub(super) fn refuse_jobs(self) {
         self.jobs.refuse();
     }
 
@@ -352,8 +268,8 @@ impl Conversation {
     /// Nothing is said to an agent that is not in the mode it is wanted in.
     fn reading_of(&self, state: &ControlState) -> Reading {
         let reading = self.progress.reading(state);
-        let mut waiting = state.waiting.iter();
-        let chooses = !self.choices.is_empty() || waiting.any(|it| self.is_of_launch(it));
+        let is_set = |waiting: &Waiting| waiting.method.starts_with("session/set_");
+        let chooses = !self.choices.is_empty() || state.waiting.iter().any(is_set);
         if reading.state != PtyState::Idle || !chooses {
             return reading;
         }
@@ -362,15 +278,6 @@ impl Conversation {
             reason: "its mode and model are being chosen".to_owned(),
             ..reading
         }
-    }
-
-    /// Whether this is a request for what the launch wanted. Before the first prompt it
-    /// must be answered; a change may stay unanswered.
-    fn is_of_launch(&self, waiting: &Waiting) -> bool {
-        is_setting(waiting)
-            && !self.prompted
-            && !self.changes.has_asked(waiting.request)
-            && !self.given_up.contains(&waiting.request)
     }
 
     /// What the agent tells of itself, as it is now.
@@ -386,12 +293,6 @@ impl Conversation {
     /// Takes over the jobs of the conversation that is rebuilt.
     pub(super) fn take_jobs(&mut self, before: Self) {
         self.jobs = before.jobs.not_taken_beyond(self.written);
-        let read_back = std::mem::take(&mut self.changes);
-        self.changes = before.changes.carried_over(self.written, read_back);
-        let waiting = self.client.state().waiting;
-        let waiting = waiting.iter().map(|waiting| waiting.request);
-        self.given_up
-            .extend(waiting.filter(|request| before.given_up.contains(request)));
     }
 
     fn apply(&mut self, output: Output, now: Moment, effects: &mut Effects) {
@@ -406,21 +307,6 @@ impl Conversation {
     fn absorb(&mut self, event: &ControlEvent, at: Duration, shown: &mut String) {
         self.progress.absorb(event, at);
         self.told.absorb(event);
-        match event {
-            ControlEvent::Prompted { .. } => self.prompted = true,
-            ControlEvent::SettingRefused {
-                request,
-                choice,
-                error,
-            } if !self.prompted && !self.changes.has_asked(*request) => {
-                let wanted = [&self.setup.mode, &self.setup.model];
-                if wanted.contains(&&Some(choice.value.clone())) {
-                    self.progress.fail_choice(choice, error);
-                }
-            }
-            _ => {}
-        }
-        self.changes.absorb(event);
         shown.push_str(&self.transcript.show(event));
         if let ControlEvent::TurnEnded { end, .. } = event
             && let Some(why) = why_ended(end)
@@ -433,16 +319,12 @@ impl Conversation {
     fn advance(&mut self, now: Moment, effects: &mut Effects) {
         self.advance_session(now, effects);
         self.watch_silence(now);
-        self.advance_changes(now, effects);
-        self.give_up_changes(now);
         self.advance_jobs(now, effects);
     }
 
     fn advance_session(&mut self, now: Moment, effects: &mut Effects) {
         while let Some(request) = self.next_request() {
-            let is_asked = self.ask(&request, now, effects).is_ok();
-            // A setting that is offered no more is left as it is.
-            if !is_asked && !matches!(request, ControlRequest::Set(_)) {
+            if self.ask(&request, now, effects).is_err() {
                 break;
             }
         }
@@ -454,7 +336,7 @@ impl Conversation {
         let needed = state
             .waiting
             .iter()
-            .find(|waiting| is_needed(&waiting.method) || self.is_of_launch(waiting));
+            .find(|waiting| is_needed(&waiting.method));
         let Some(waiting) = needed else {
             self.silent_at = None;
             return;
@@ -469,68 +351,9 @@ impl Conversation {
         }
     }
 
-    /// A change waits for an open session with what its launch wanted, and for no turn.
-    fn advance_changes(&mut self, now: Moment, effects: &mut Effects) {
-        let patience = self.patience.min(CHANGES_WITHIN);
-        // No request of the launch, though it may have come before the first prompt.
-        self.given_up
-            .extend(self.changes.give_up(now.clock, patience));
-        loop {
-            let state = self.client.state();
-            let is_open = state.session.is_some() && self.choices.is_empty();
-            if !is_open || state.waiting.iter().any(|it| self.is_of_launch(it)) {
-                return;
-            }
-            let Some(choice) = self.changes.next() else {
-                return;
-            };
-            let asked = self.client.ask(&ControlRequest::Set(choice), now.wall);
-            let asked = asked.and_then(|output| {
-                let request = output.request.ok_or(Refusal::Disconnected)?;
-                self.apply(output, now, effects);
-                let until = now.clock.saturating_add(patience);
-                Ok((request, self.written, until))
-            });
-            self.changes.asked(asked);
-        }
-    }
-
-    /// Notes which changes nobody waits for any more, whoever asked for them.
-    fn give_up_changes(&mut self, now: Moment) {
-        let patience = self.patience.min(CHANGES_WITHIN);
-        let state = self.client.state();
-        self.gives_up_at = None;
-        self.given_up
-            .retain(|request| state.waiting.iter().any(|it| it.request == *request));
-        for waiting in state.waiting.iter().filter(|it| is_setting(it)) {
-            let waited = since(waiting.since, now.wall);
-            if self.given_up.contains(&waiting.request) {
-                continue;
-            }
-            let patience = if self.is_of_launch(waiting) {
-                self.patience
-            } else {
-                patience
-            };
-            if waited >= patience {
-                self.given_up.insert(waiting.request);
-            } else {
-                let due = now.clock.checked_add(patience - waited);
-                self.gives_up_at = [self.gives_up_at, due].into_iter().flatten().min();
-            }
-        }
-    }
-
-    /// Whether a change is under way: nothing is said to the agent before it is over.
-    fn is_changing(&self, state: &ControlState) -> bool {
-        let mut settings = state.waiting.iter().filter(|it| is_setting(it));
-        !self.changes.is_empty() || settings.any(|it| !self.given_up.contains(&it.request))
-    }
-
     fn advance_jobs(&mut self, now: Moment, effects: &mut Effects) {
         loop {
             let state = self.client.state();
-            let is_changing = self.is_changing(&state);
             let reading = self.reading_of(&state);
             let refused = match &state.connection {
                 Connection::Refused(why) => Some(why.as_str()),
@@ -538,14 +361,9 @@ impl Conversation {
             };
             let failure = refused.or(self.progress.failure());
             let mentions = self.setup.habits.files;
-            let situation = jobs::Situation {
-                reading: &reading,
-                state: &state,
-                failure,
-                mentions,
-                is_changing,
-            };
-            let next = self.jobs.next(&situation, now.clock);
+            let next = self
+                .jobs
+                .next(&reading, &state, failure, mentions, now.clock);
             let Some(step) = next else {
                 return;
             };
@@ -616,10 +434,6 @@ impl Conversation {
             Connection::Greeted | Connection::Refused(_) | Connection::Ended => None,
         }
     }
-}
-
-fn is_setting(waiting: &Waiting) -> bool {
-    waiting.method.starts_with("session/set_")
 }
 
 /// A structured conversation from its recording alone; none if it is of a terminal.

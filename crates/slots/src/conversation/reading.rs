@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use missiond_control::{
-    AgentError, Connection, ControlEvent, ControlRequest, ControlState, Refusal, SettingChoice,
-    Speaker, ToolCallId, ToolStatus, TurnEnd,
+    Connection, ControlEvent, ControlRequest, ControlState, Refusal, Speaker, ToolCallId,
+    ToolStatus, TurnEnd,
 };
 use missiond_core::PtyState;
 use missiond_semantic::{Authority, Evidence, Reading, WaitingFor};
@@ -15,11 +15,14 @@ use super::request::dialog;
 use super::why_ended;
 
 /// Without these there is no session, or another than was wanted.
-const NEEDED: [&str; 6] = [
+const NEEDED: [&str; 9] = [
     "initialize",
     "session/new",
     "session/load",
     "session/resume",
+    "session/set_mode",
+    "session/set_model",
+    "session/set_config_option",
     "thread/start",
     "thread/resume",
 ];
@@ -108,14 +111,6 @@ impl Progress {
                 return;
             }
         };
-        self.broken = Some(why);
-        self.failed = true;
-    }
-
-    /// The agent is not as its launch wanted it.
-    pub(super) fn fail_choice(&mut self, choice: &SettingChoice, error: &AgentError) {
-        let SettingChoice { setting, value } = choice;
-        let why = format!("`{setting}` was to be `{value}`: {}", error.message);
         self.broken = Some(why);
         self.failed = true;
     }

@@ -14,8 +14,6 @@ pub struct ProtocolTail {
     lines: LineTail,
     replayer: Replayer,
     began: Timestamp,
-    /// What the launch chooses of the agent's settings.
-    wanted: Vec<String>,
     /// Lines of ours.
     sent: u64,
 }
@@ -53,15 +51,8 @@ impl ProtocolTail {
             lines: LineTail::new(recording, setup.options().limits.line),
             replayer: Replayer::new(setup.options()),
             began,
-            wanted: setup.wanted(),
             sent: 0,
         }
-    }
-
-    /// The values that the launch itself chooses for settings of the agent.
-    #[must_use]
-    pub fn wanted(&self) -> &[String] {
-        &self.wanted
     }
 
     /// What has happened since: so much of it as is read at once, none when that was all.

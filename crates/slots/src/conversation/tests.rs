@@ -10,8 +10,6 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::*;
-
-mod changes;
 use crate::typing::{Answer, InputError, Message};
 
 fn setup() -> ControlSetup {
@@ -29,7 +27,6 @@ fn setup() -> ControlSetup {
         },
         mode: None,
         model: None,
-        settings: Vec::new(),
         own_tools: vec!["mcp__mission-execution__progress".into()],
     }
 }
@@ -123,10 +120,6 @@ impl Stage {
 
     /// The same conversation by the recording alone.
     fn rebuilt(&self, folder: &Path) -> Rebuilt {
-        self.rebuilt_with(folder, setup())
-    }
-
-    fn rebuilt_with(&self, folder: &Path, setup: ControlSetup) -> Rebuilt {
         let path = folder.join("s.cast");
         let header = CastHeader {
             version: 2,
@@ -146,7 +139,7 @@ impl Stage {
             cast.write(&event).unwrap();
         }
         std::fs::write(&path, cast.into_inner()).unwrap();
-        Conversation::rebuild(&path, Timestamp::from_micros(0), setup).unwrap()
+        Conversation::rebuild(&path, Timestamp::from_micros(0), setup()).unwrap()
     }
 
     /// What the last line of ours asked for.

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use missiond_control::{
     ContentChange, ContentPart, ControlEvent, MessagePart, Origin, PermissionRequest, Placement,
-    Plan, Resolution, SettingChoice, Speaker, StepStatus, ToolCall, ToolCallId, ToolCallUpdate,
-    ToolContent, ToolInput, ToolStatus,
+    Plan, Resolution, Speaker, StepStatus, ToolCall, ToolCallId, ToolCallUpdate, ToolContent,
+    ToolInput, ToolStatus,
 };
 
 use super::told::greeting;
@@ -64,10 +64,6 @@ impl Transcript {
             ControlEvent::Error { error, .. } => self.line(RED, &error.message.to_string()),
             ControlEvent::RequestFailed { method, error, .. } => {
                 self.line(RED, &format!("{method}: {}", error.message))
-            }
-            ControlEvent::SettingRefused { choice, error, .. } => {
-                let SettingChoice { setting, value } = choice;
-                self.line(RED, &format!("{setting} is not {value}: {}", error.message))
             }
             ControlEvent::Warning { message } => self.line(YELLOW, &message.to_string()),
             ControlEvent::InputMismatch { .. } => self.line(

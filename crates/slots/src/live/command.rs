@@ -13,7 +13,6 @@ use missiond_semantic::arbiter::ModelActivity;
 use missiond_semantic::{Explanation, Reading, Screen, Size};
 use tokio::sync::oneshot;
 
-use crate::conversation::{ChangeReply, WantedSetting};
 use crate::typing::Job;
 use crate::viewers::{ViewerId, Viewing};
 
@@ -45,11 +44,6 @@ pub enum SlotCommand {
     RawKeys {
         bytes: Vec<u8>,
         done: oneshot::Sender<Result<u64, CommandError>>,
-    },
-    /// Give settings of a structured agent other values.
-    Change {
-        wanted: Vec<WantedSetting>,
-        done: ChangeReply,
     },
     /// Give the terminal a size, or, for a viewer, tell its size.
     Resize {

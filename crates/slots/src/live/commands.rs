@@ -7,7 +7,6 @@ use missiond_semantic::{Key, Size};
 use tokio::time::Instant;
 
 use super::{CommandError, Live, SlotCommand, SlotView, input};
-use crate::conversation::ChangeError;
 use crate::hook_claims;
 use crate::typing::InputError;
 use crate::viewers::ViewerId;
@@ -40,15 +39,6 @@ impl Live {
             SlotCommand::Input(job) => match &mut self.conversation {
                 Some(_) => self.give_job(*job, host).await?,
                 None => self.typing.accept(*job),
-            },
-            SlotCommand::Change { done, .. } if self.leaves() => {
-                let _ = done.send(Err(ChangeError::HandingOff));
-            }
-            SlotCommand::Change { wanted, done } => match &self.conversation {
-                Some(_) => self.change_settings(&wanted, done, host).await?,
-                None => {
-                    let _ = done.send(Err(ChangeError::Terminal));
-                }
             },
             SlotCommand::Listen { listener, done } => {
                 self.listener = Some(listener);

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::command::CommandError;
 use super::{Beginning, Live, input, recording_time};
 use crate::anomalies::Change;
-use crate::conversation::{ChangeReply, Conversation, Effects, Moment, Rebuilt, WantedSetting};
+use crate::conversation::{Conversation, Effects, Moment, Rebuilt};
 use crate::typing::Job;
 
 /// Whether a host has the lines that this daemon believes it has.
@@ -43,7 +43,7 @@ pub(super) async fn begin(
     manifest: Arc<Manifest>,
 ) -> (Session, u64, Option<Conversation>) {
     let mut session = Session::new(crate::DEFAULT_SIZE, manifest);
-    if beginning.is_found() {
+    if beginning == Beginning::Found {
         match rebuild(record, setup.clone()).await {
             Ok(Rebuilt {
                 conversation,
@@ -196,22 +196,6 @@ impl Live {
         };
         self.typed += 1;
         let effects = conversation.accept(job, now);
-        self.apply(effects, host).await
-    }
-
-    pub(super) async fn change_settings(
-        &mut self,
-        wanted: &[WantedSetting],
-        done: ChangeReply,
-        host: &mut HostConnection,
-    ) -> Result<(), HostError> {
-        let now = self.moment();
-        let patience = self.patience();
-        let Some(conversation) = &mut self.conversation else {
-            return Ok(());
-        };
-        conversation.expect_within(patience);
-        let effects = conversation.change(wanted, done, now);
         self.apply(effects, host).await
     }
 

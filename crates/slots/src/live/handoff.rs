@@ -99,12 +99,6 @@ impl Live {
         }
     }
 
-    /// The program is being ended, and takes nothing more.
-    pub(super) fn leaves(&self) -> bool {
-        let step = self.handoff.as_ref().map(|pending| &pending.step);
-        matches!(step, Some(Step::Leaving | Step::Failed(_)))
-    }
-
     pub(super) fn wake_for_handoff(&self) -> Option<Instant> {
         let pending = self.handoff.as_ref()?;
         (pending.step == Step::AwaitingRest && self.conversation.is_none())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use missiond_core::{Event, PtyState};
+use missiond_core::Event;
 use missiond_pty::TimedReading;
 use missiond_semantic::{Dialog, DialogOption, Reading};
 
@@ -50,20 +50,8 @@ impl Live {
             };
             self.published = reading.state;
             self.record(changed).await;
-            self.publish_rest().await;
         }
         self.publish_dialog(reading.dialog).await;
-    }
-
-    /// Tells that it has come to rest, where it was at work before.
-    async fn publish_rest(&mut self) {
-        if self.published.is_working() {
-            self.worked = true;
-        } else if self.published == PtyState::Idle && std::mem::take(&mut self.worked) {
-            let slot = self.slot.id;
-            let execution = self.context.execution_in(slot).await;
-            self.record(Event::SlotBecameIdle { slot, execution }).await;
-        }
     }
 
     /// Tells of a dialog that is not the one that was told of. A moved mark makes

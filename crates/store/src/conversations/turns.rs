@@ -46,35 +46,6 @@ pub async fn last(
     row.as_ref().map(|row| decode(row, 0)).transpose()
 }
 
-/// A turn by its id.
-pub async fn get(
-    tx: &mut Tx<'_>,
-    conversation: ConversationId,
-    id: TurnId,
-) -> Result<Option<TurnRow>, StoreError> {
-    const PAGE: u32 = 200;
-    let mut before = i64::MAX;
-    loop {
-        // An id is made of the number, and not the other way round: the newest first, for
-        // they are asked for.
-        let sql = format!(
-            "SELECT {COLUMNS} FROM turns WHERE conversation = $1 AND number < $2 \
-             ORDER BY number DESC LIMIT $3"
-        );
-        let params = [Value::written(conversation), before.into(), PAGE.into()];
-        let rows = tx.query(&sql, &params).await?;
-        for row in &rows {
-            before = row.get(0)?;
-            if id_of(conversation, before) == id {
-                return decode(row, 0).map(Some);
-            }
-        }
-        if rows.len() < PAGE as usize {
-            return Ok(None);
-        }
-    }
-}
-
 /// Writes a turn as it is now.
 pub async fn put(
     tx: &mut Tx<'_>,

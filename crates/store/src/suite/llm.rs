@@ -1,12 +1,11 @@
 //! Requests to models and the money they may cost.
 
-use missiond_core::{CliEngine, DaemonId, ExecutionId, SlotId};
+use missiond_core::{DaemonId, ExecutionId};
 
 use super::fixtures::{minutes_later, noon, open};
-use crate::executions::{self, ExecutionRow};
 use crate::llm::{
-    self, Budget, ChatMessage, ChatSession, NewRequest, Parked, Purse, Refusal, RequestEnd,
-    RequestFilter, Spent, UsedTokens,
+    self, Budget, ChatMessage, ChatSession, NewRequest, Parked, Purse, RequestEnd, RequestFilter,
+    Spent, UsedTokens,
 };
 use crate::{DbUrl, MissionDb};
 
@@ -24,8 +23,6 @@ fn request(id: &str, daemon: DaemonId, reserved: u64) -> NewRequest {
         task: None,
         started_at: noon(),
         reserved,
-        waited_ms: 40,
-        waited_for: Some("`at_once`".into()),
         prompt: Some("the key is sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyz".into()),
     }
 }
@@ -90,8 +87,6 @@ pub async fn money_is_reserved_before_a_request_and_settled_after_it_once(url: D
         .unwrap();
     assert_eq!(all.len(), 2);
     assert_eq!((all[1].cost, all[0].cost), (Some(5), None));
-    let waited = (all[0].waited_ms, all[0].waited_for.as_deref());
-    assert_eq!(waited, (40, Some("`at_once`")));
     assert_eq!((all[1].tokens.input, all[1].tokens.output), (Some(7), None));
     assert!(
         !all[0].prompt.as_deref().unwrap().contains("sk-ant"),
@@ -212,44 +207,4 @@ pub async fn a_token_is_of_an_execution_that_runs(url: DbUrl) {
         .await
         .unwrap();
     assert_eq!(found, None, "it has not begun");
-}
-
-pub async fn a_refusal_counts_while_its_run_goes_on(url: DbUrl) {
-    let db = open(&url).await;
-    let run = ExecutionRow {
-        id: ExecutionId::generate(),
-        slot: SlotId::generate(),
-        engine: CliEngine::Claude,
-        cwd: "/src/app".into(),
-        conversation: None,
-        transcript: None,
-        started_at: noon(),
-        ended_at: None,
-        ended_as: None,
-    };
-    let goes_on = run.id;
-    db.write(move |tx| Box::pin(async move { executions::begin(tx, &run).await }))
-        .await
-        .unwrap();
-    let refusal = |execution, reason: &str| Refusal {
-        execution,
-        refused_at: noon(),
-        until: Some(minutes_later(5)),
-        reason: reason.into(),
-    };
-    for refused in [
-        refusal(ExecutionId::generate(), "of no run"),
-        refusal(goes_on, "at first"),
-        refusal(goes_on, "no money"),
-    ] {
-        db.write(move |tx| Box::pin(async move { llm::record_refusal(tx, &refused).await }))
-            .await
-            .unwrap();
-    }
-    let all = || db.read(|tx| Box::pin(llm::refusals(tx)));
-    assert_eq!(all().await.unwrap(), [refusal(goes_on, "no money")]);
-    db.write(move |tx| Box::pin(llm::forget_refusal(tx, goes_on)))
-        .await
-        .unwrap();
-    assert_eq!(all().await.unwrap(), []);
 }

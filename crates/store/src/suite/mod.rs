@@ -31,7 +31,6 @@ mod timeline;
 mod transactions;
 mod trust;
 mod upgrade;
-mod workers;
 
 pub use audit::*;
 pub use autopilot::*;
@@ -53,7 +52,6 @@ pub use timeline::*;
 pub use transactions::*;
 pub use trust::*;
 pub use upgrade::*;
-pub use workers::*;
 
 /// Calls the macro `$run` with the names of all cases, separated by commas.
 #[macro_export]
@@ -148,7 +146,6 @@ macro_rules! for_each_store_case {
             no_budget_is_exceeded_by_64_who_reserve_at_once,
             a_parked_provider_and_a_chat_are_found_again,
             a_token_is_of_an_execution_that_runs,
-            a_refusal_counts_while_its_run_goes_on,
             code_is_kept_by_file_and_forgotten_with_another_format,
             a_beacon_is_kept_with_what_became_of_it,
             what_a_model_made_of_code_is_kept_once,
@@ -164,14 +161,6 @@ macro_rules! for_each_store_case {
             a_transcript_is_read_on_from_where_it_was,
             conversations_are_listed_found_and_forgotten,
             the_newest_turns_of_a_project_come_first,
-            units_of_a_subject_are_one_until_they_begin,
-            a_burst_waits_for_its_end_and_a_stream_for_its_longest,
-            units_of_a_subject_are_done_one_after_the_other,
-            many_claimers_claim_every_unit_once,
-            a_unit_has_its_effect_once_wherever_its_daemon_dies,
-            a_unit_is_retried_given_up_and_tried_again,
-            units_belong_to_their_home_or_to_all,
-            switches_of_workers_are_kept_with_their_reason,
             every_earlier_version_upgrades_and_keeps_its_data,
             a_newer_database_is_refused_untouched,
             a_changed_migration_is_refused,

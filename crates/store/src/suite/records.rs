@@ -328,7 +328,7 @@ pub async fn activity_is_counted_by_the_hour(url: DbUrl) {
         Box::pin(async move {
             activity::add(tx, minutes_later(59), "note_added", 2).await?;
             activity::add(tx, noon(), "note_added", 3).await?;
-            activity::add(tx, noon(), "question_created", 1).await?;
+            activity::add(tx, noon(), "task_created", 1).await?;
             activity::add(tx, minutes_later(60), "note_added", 7).await
         })
     })
@@ -352,7 +352,7 @@ pub async fn activity_is_counted_by_the_hour(url: DbUrl) {
         since(minutes_later(30)).await,
         [
             row(noon(), "note_added", 5),
-            row(noon(), "question_created", 1),
+            row(noon(), "task_created", 1),
             next_hour.clone()
         ]
     );

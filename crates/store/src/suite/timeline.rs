@@ -1,9 +1,7 @@
 //! The event log's promises.
 
 use futures::future::join_all;
-use missiond_core::{
-    Category, Event, FencingToken, PtyState, QuestionId, Seq, SlotId, TimelineEvent, TraceContext,
-};
+use missiond_core::{Category, Event, PtyState, Seq, SlotId, TaskId, TimelineEvent, TraceContext};
 
 use super::fixtures::{PATIENCE, minutes_later, noon, note, open, text_of};
 use crate::timeline::{self, Page, SortOrder, TimelineFilter};
@@ -153,25 +151,18 @@ pub async fn a_large_event_reads_back(url: DbUrl) {
 pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) {
     let db = open(&url).await;
     let chain = TraceContext::root();
-    let question = QuestionId::generate();
+    let task = TaskId::generate();
     let events = vec![
         note("1"),
         NewEvent {
             trace: chain,
-            event: Event::QuestionAnswered {
-                question,
-                by: "me".into(),
-            },
+            event: Event::TaskCreated { task },
             at: minutes_later(1),
             ..note("2")
         },
         NewEvent {
             trace: chain.child(),
-            event: Event::LeaseExpired {
-                resource: "board/1".into(),
-                holder: "me".into(),
-                token: FencingToken(1),
-            },
+            event: Event::TaskCompleted { task, slot: None },
             at: minutes_later(2),
             ..note("3")
         },
@@ -193,7 +184,7 @@ pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) 
         (
             "one kind",
             TimelineFilter {
-                kinds: kinds(&["question_answered"]),
+                kinds: kinds(&["task_created"]),
                 ..all()
             },
             &[2],
@@ -201,7 +192,7 @@ pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) 
         (
             "kinds of two categories",
             TimelineFilter {
-                kinds: kinds(&["question_answered", "note_added"]),
+                kinds: kinds(&["task_created", "note_added"]),
                 ..all()
             },
             &[1, 2, 4],
@@ -209,7 +200,7 @@ pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) 
         (
             "a kind nobody knows",
             TimelineFilter {
-                kinds: kinds(&["no_such_kind", "question_answered"]),
+                kinds: kinds(&["no_such_kind", "task_created"]),
                 ..all()
             },
             &[2],
@@ -217,7 +208,7 @@ pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) 
         (
             "a category",
             TimelineFilter {
-                categories: vec![Category::Board],
+                categories: vec![Category::Task],
                 ..all()
             },
             &[2, 3],
@@ -260,8 +251,8 @@ pub async fn events_are_found_by_kind_category_trace_time_and_place(url: DbUrl) 
         (
             "everything at once",
             TimelineFilter {
-                kinds: kinds(&["lease_expired"]),
-                categories: vec![Category::Board],
+                kinds: kinds(&["task_completed"]),
+                categories: vec![Category::Task],
                 trace_id: Some(chain.trace_id),
                 since: Some(noon()),
                 until: Some(minutes_later(9)),

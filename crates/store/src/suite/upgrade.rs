@@ -258,7 +258,7 @@ const HOLDINGS: &[Holding] = &[
         since: 25,
         write: "INSERT INTO llm_requests (id, daemon, provider, format, model, purpose, principal, \
              started_at, reserved) VALUES ('r1', 'd1', 'p', 'chat', 'm', 'test', 'person', 5, 70)",
-        ask: "SELECT model, CAST(reserved AS text) FROM llm_requests WHERE id = 'r1'",
+        ask: "SELECT model, CAST(reserved AS text) FROM llm_requests",
         answer: &["m", "70"],
     },
     Holding {
@@ -362,36 +362,6 @@ const HOLDINGS: &[Holding] = &[
              VALUES ('this home', 1, 7, '{}', 2)",
         ask: "SELECT home, CAST(records AS text) FROM audit_anchors",
         answer: &["this home", "7"],
-    },
-    Holding {
-        since: 28,
-        write: "INSERT INTO llm_requests (id, daemon, provider, format, model, purpose, principal, \
-             started_at, reserved, waited_ms, waited_for) \
-             VALUES ('r2', 'd1', 'p', 'chat', 'm', 'test', 'person', 5, 70, 9, '`at_once`')",
-        ask: "SELECT CAST(waited_ms AS text), waited_for FROM llm_requests WHERE id = 'r2'",
-        answer: &["9", "`at_once`"],
-    },
-    Holding {
-        since: 28,
-        write: "INSERT INTO llm_refusals (execution, refused_at, until, reason) \
-             VALUES ('e1', 5, 9, 'no money')",
-        ask: "SELECT reason, CAST(until AS text) FROM llm_refusals",
-        answer: &["no money", "9"],
-    },
-    Holding {
-        since: 29,
-        write: "INSERT INTO worker_units (id, worker, home, subject, causes, trace_id, span_id, \
-             queued_at, due_at, latest_at, attempts, token) VALUES ('u1', 'harvester', '', \
-             'task/b1', 3, 't', 's', 1, 2, 3, 0, 0)",
-        ask: "SELECT worker, CAST(causes AS text) FROM worker_units",
-        answer: &["harvester", "3"],
-    },
-    Holding {
-        since: 29,
-        write: "INSERT INTO worker_switches (node, switch, reason, changed_by, changed_at) \
-             VALUES ('all', 'paused', 'why', 'a person', 1)",
-        ask: "SELECT node, switch FROM worker_switches",
-        answer: &["all", "paused"],
     },
 ];
 
@@ -544,9 +514,6 @@ async fn wipe(db: &MissionDb) {
     run(
         db,
         vec![
-            "DROP TABLE worker_switches",
-            "DROP TABLE worker_units",
-            "DROP TABLE llm_refusals",
             "DROP TABLE audit_anchors",
             "DROP TABLE trust_facts",
             "DROP TABLE run_surfaces",

@@ -186,16 +186,6 @@ pub(crate) enum BenchCommand {
         #[arg(long, hide = true)]
         quick: bool,
     },
-    /// Background workers: from an event to the effect of its unit, units per second, and
-    /// what a daemon takes whose workers all wait.
-    Workers {
-        /// Units that are done at once; a twentieth as many one after the other.
-        #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-        units: u32,
-        /// How long the daemon that waits is measured.
-        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3_600))]
-        idle_seconds: u64,
-    },
     /// Compare readings with the labels of recordings, per engine and version.
     #[command(
         // Known to people by this name; `mission` hands it over.

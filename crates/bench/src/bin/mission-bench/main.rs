@@ -30,7 +30,6 @@ mod terminal;
 mod timeline;
 mod tokens;
 mod uptime;
-mod workers;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -151,10 +150,6 @@ fn run(cli: Cli, output: &mut Output) -> Result<(), Failure> {
         BenchCommand::Terminal { quick } => {
             terminal::run(terminal::Scale::of(quick), &mission, output)?
         }
-        BenchCommand::Workers {
-            units,
-            idle_seconds,
-        } => workers::run(units, Duration::from_secs(idle_seconds), &mission, output)?,
         BenchCommand::ToolServer { counted } => return Ok(health::serve(&counted)?),
         BenchCommand::Writer(mode) => return Ok(terminal::write_output(&mode)?),
         BenchCommand::Score(args) => return score::run(&args, output),

@@ -31,19 +31,16 @@ struct Found<'a> {
 
 pub(super) fn run(args: &InspectArgs, output: &mut Output) -> Result<ExitCode, Failure> {
     let (mut files, mut marked) = (0, 0);
-    each_file(&args.files, output, |name, source, output| {
+    each_file(&args.files, output, |name, bytes, output| {
         files += 1;
-        let mut bytes = Vec::new();
-        source.read_to_end(&mut bytes)?;
-        let text = String::from_utf8_lossy(&bytes);
+        let text = String::from_utf8_lossy(bytes);
         let seen = in_pieces(&text);
         if seen.verdict() >= Verdict::Marked {
             marked += 1;
         } else if !args.all {
-            return Ok(());
+            return;
         }
         tell(name, &text, &seen, output);
-        Ok(())
     })?;
     let files = counted(files, "file", "files");
     if marked == 0 {

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use missiond_api::Client;
 use missiond_api::operations::board::{
-    BoardExport, BoardExportParams, BoardImport, BoardImportParams, ExportFormat, ImportCaution,
-    ImportFormat,
+    BoardExport, BoardExportParams, BoardImport, BoardImportParams, ExportFormat, ImportFormat,
 };
 use missiond_core::{BoardTaskId, ErrorCode, TaskDraft};
 use missiond_os::files;
@@ -20,7 +19,7 @@ use crate::connect::Reach;
 use crate::failure::Failure;
 use crate::folder;
 use crate::output::{Output, Progress};
-use crate::term::{Style, counted, printable};
+use crate::term::counted;
 
 pub(super) fn import(
     args: ImportArgs,
@@ -73,11 +72,6 @@ pub(super) fn import(
         });
         if !imported.passed_over.is_empty() {
             output.line(passed_over(&imported.passed_over));
-        }
-        for ImportCaution { title, score, why } in &imported.cautions {
-            let title = printable(title);
-            let said = format!("{title}: reads like orders to a model ({score} percent): it {why}");
-            output.line(output.paint.apply(Style::Yellow, &said));
         }
     });
     Ok(())

@@ -12,19 +12,15 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use missiond_api::operations::NoParams;
 use missiond_api::operations::system::Health;
 use missiond_api::{Client, Home};
-use missiond_audit::AuditLog;
-use missiond_audit::anchors::{Anchors, home_name};
-use missiond_audit::restored::{self, Journals};
-use missiond_config::{Config, JournalKeeping};
-use missiond_core::{ErrorCode, Principal, SystemClock};
+use missiond_config::Config;
+use missiond_core::ErrorCode;
 use missiond_os::files;
-use missiond_store::{MissionDb, backup};
+use missiond_store::backup;
 use semver::Version;
 
 use super::candidate::Candidate;
@@ -243,11 +239,6 @@ impl Changed {
                 "{what}. Version {old} is back in its place, and the database is as it was before \
                  the upgrade"
             ),
-            Ok(Database::RestoredUnrecorded(error)) => format!(
-                "{what}. Version {old} is back in its place, and the database is as it was before \
-                 the upgrade; that could not be put on record, so `mission audit verify` will say \
-                 that the database was set back: {error}"
-            ),
             Err(error) => {
                 let message = format!("{what}. Version {old} could not be put back: {error}");
                 return Failure::new(ErrorCode::Internal, message).hint(format!(
@@ -268,13 +259,7 @@ impl Changed {
     fn undo(&self, home: &Home) -> Result<Database, Failure> {
         let (_, _standstill) = process::stop_and_hold(home, Force::Kill)?;
         let database = match (&self.database, self.backup) {
-            (Some(database), _) => match database.restore_if_migrated()? {
-                Database::Restored => match self.record_restore(home) {
-                    Ok(()) => Database::Restored,
-                    Err(error) => Database::RestoredUnrecorded(error),
-                },
-                other => other,
-            },
+            (Some(database), _) => database.restore_if_migrated()?,
             (None, Backup::NotOurs) => Database::NotOurs,
             (None, Backup::Copied | Backup::Nothing) => Database::Untouched,
         };
@@ -284,38 +269,6 @@ impl Changed {
         }
         Ok(database)
     }
-
-    /// What the new version had put on record of its own time is not in the database any
-    /// more; the audit is told, so that nobody takes it for a loss.
-    fn record_restore(&self, home: &Home) -> Result<(), Failure> {
-        let config = Config::load(&home.config_file())
-            .map_err(|error| Failure::new(ErrorCode::InvalidConfig, error.to_string()))?;
-        let journals = match config.journal.store {
-            JournalKeeping::Files => Journals::InFiles,
-            JournalKeeping::Database => Journals::InTheDatabase,
-        };
-        let url = missiond_daemon::database_url(&config, home)?;
-        let name = home_name(&url, &missiond_os::host_name(), home.data_dir());
-        let why = format!("taken back: the upgrade to {}", self.version);
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()?;
-        runtime.block_on(async {
-            let db = MissionDb::open_read_only(&url).await?;
-            let anchors = Anchors::new(db, name, &home.audit_dir());
-            let entry = restored::entry(&anchors, journals, &Principal::Person, &why).await?;
-            let (log, _) = AuditLog::open(
-                &home.audit_dir(),
-                &home.identity_dir(),
-                Arc::new(SystemClock),
-            )?;
-            let recorded = log.record(entry).await;
-            log.close().await;
-            recorded.map_err(|error| Failure::new(error.code(), error.to_string()))?;
-            Ok(())
-        })
-    }
 }
 
 #[derive(Debug)]
@@ -323,7 +276,6 @@ enum Database {
     Untouched,
     NotOurs,
     Restored,
-    RestoredUnrecorded(Failure),
 }
 
 impl DatabaseCopy {

@@ -21,8 +21,6 @@ pub(super) struct ConversationWriter {
     pub(super) current: Option<Turn>,
     /// Turns that ended in this batch.
     pub(super) closed: Vec<Turn>,
-    /// Messages that were not there before.
-    pub(super) messages: u32,
     pub(super) latest: Timestamp,
 }
 
@@ -85,7 +83,6 @@ impl ConversationWriter {
         if !self.insert(tx, item, place, turn.number, at).await? {
             return Ok(());
         }
-        self.messages += u32::from(matches!(item.what, ItemContent::Message { .. }));
         if let Step::Prompt(text) = step
             && self.conversation.title.is_empty()
         {

@@ -1,17 +1,230 @@
-//! What goes wrong with a provider, and what becomes of it.
+//! What goes wrong with a provider, and what becomes of it: the real client, the real
+//! store, and a server that does what it is told, byte by byte.
+#![allow(clippy::unwrap_used)]
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use missiond_core::{Clock, SystemClock};
-use missiond_llm::LlmError;
-use missiond_llm::items::Stop;
+use missiond_audit::AuditLog;
+use missiond_config::Config;
+use missiond_core::{Clock, DaemonId, Principal, SystemClock};
+use missiond_llm::gate::Class;
+use missiond_llm::items::{Item, Message, Request, Role, Stop};
+use missiond_llm::{Answered, Ask, Asker, Llm, LlmError, ModelName, Parts};
+use missiond_runtime::{Component, Supervisor};
+use missiond_store::llm::{RequestFilter, StoredRequest};
+use missiond_store::{DbUrl, MissionDb};
 use parking_lot::Mutex;
+use tokio::sync::watch;
 
-use crate::room::{Act, HELLO, KEY, STREAM, ask_of, config, good, http, room, room_in, serve};
+/// What the server does with one request.
+#[derive(Clone)]
+enum Act {
+    /// Sends these bytes and closes.
+    Say(String),
+    /// Sends these bytes and resets the connection.
+    Reset(String),
+    /// Sends these bytes, a few at a time, for ever.
+    Trickle(String),
+    /// Says nothing.
+    Silence,
+}
+
+struct Server {
+    url: String,
+    asked: Arc<AtomicUsize>,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+/// Does one act after the other, and the last again and again.
+fn serve(acts: Vec<Act>) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let asked = Arc::new(AtomicUsize::new(0));
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let (count, log) = (Arc::clone(&asked), Arc::clone(&requests));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else { return };
+            let (acts, count, log) = (acts.clone(), Arc::clone(&count), Arc::clone(&log));
+            std::thread::spawn(move || answer(stream, &acts, &count, &log));
+        }
+    });
+    Server {
+        url,
+        asked,
+        requests,
+    }
+}
+
+fn answer(mut stream: TcpStream, acts: &[Act], count: &AtomicUsize, log: &Mutex<Vec<String>>) {
+    let Some(request) = whole_request(&stream) else {
+        return;
+    };
+    let place = count.fetch_add(1, Ordering::SeqCst);
+    let act = &acts[place.min(acts.len() - 1)];
+    if !matches!(act, Act::Reset(_)) {
+        stream.read_exact(&mut vec![0; request.len()]).unwrap();
+    }
+    log.lock().push(request);
+    match act {
+        Act::Say(text) => {
+            let _ = stream.write_all(text.as_bytes());
+        }
+        Act::Reset(text) => {
+            let _ = stream.write_all(text.as_bytes());
+            // The request was only peeked at: with unread bytes the system sends a reset
+            // instead of an end.
+            return;
+        }
+        Act::Trickle(text) => {
+            let _ = stream.write_all(text.as_bytes());
+            while stream.write_all(b": still here\n\n").is_ok() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+        Act::Silence => {
+            let _ = stream.read(&mut [0; 1]);
+        }
+    }
+    let _ = stream.shutdown(Shutdown::Both);
+}
+
+/// The request when all of it is there, without taking it.
+fn whole_request(stream: &TcpStream) -> Option<String> {
+    let mut bytes = vec![0; 64 << 10];
+    loop {
+        let there = stream.peek(&mut bytes).ok().filter(|there| *there > 0)?;
+        let text = String::from_utf8_lossy(&bytes[..there]).into_owned();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else {
+            continue;
+        };
+        let length = head.to_ascii_lowercase();
+        let length = length.split("content-length: ").nth(1).unwrap_or("0");
+        let length: usize = length.lines().next().unwrap().trim().parse().unwrap();
+        if body.len() >= length {
+            return Some(text);
+        }
+    }
+}
+
+fn http(status: u16, headers: &str, body: &str) -> Act {
+    Act::Say(format!(
+        "HTTP/1.1 {status} x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+         connection: close\r\n{headers}\r\n{body}",
+        body.len()
+    ))
+}
+
+const STREAM: &str =
+    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+const HELLO: &str =
+    "data: {\"id\":\"c\",\"model\":\"m-1\",\"choices\":[{\"delta\":{\"content\":\"hello\"}}]}\n\n";
+const END: &str = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n\
+     data: {\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":5}}\n\ndata: [DONE]\n\n";
+
+fn good() -> Act {
+    Act::Say(format!("{STREAM}{HELLO}{END}"))
+}
+
+struct Room {
+    llm: Arc<Llm>,
+    config: watch::Sender<Arc<Config>>,
+    folder: tempfile::TempDir,
+    daemon: DaemonId,
+}
+
+const KEY: &str = "sk-the-key-of-this-test-1234567890";
+
+async fn room(more: &str, providers: &[(&str, &str)]) -> Room {
+    room_in(tempfile::tempdir().unwrap(), more, providers).await
+}
+
+fn config(folder: &std::path::Path, more: &str, providers: &[(&str, &str)]) -> Config {
+    use std::os::unix::fs::PermissionsExt;
+    let key = folder.join("key");
+    std::fs::write(&key, KEY).unwrap();
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let mut text = format!("[llm]\nfind_ollama = false\n{more}\n");
+    for (name, url) in providers {
+        text += &format!(
+            "[[llm.providers]]\nname = \"{name}\"\nformat = \"chat\"\nurl = \"{url}\"\nkey_file = {key:?}\n"
+        );
+    }
+    text += "[[usage.prices]]\nmodel = \"m*\"\ninput = 1\noutput = 2\n";
+    Config::parse(std::path::Path::new("c"), &text).unwrap()
+}
+
+async fn room_in(folder: tempfile::TempDir, more: &str, providers: &[(&str, &str)]) -> Room {
+    let config = config(folder.path(), more, providers);
+    let config = watch::Sender::new(Arc::new(config));
+    let url = DbUrl::sqlite(folder.path().join("mission.db"));
+    let daemon = DaemonId::generate();
+    let (audit, identity) = (folder.path().join("audit"), folder.path().join("identity"));
+    let (audit, _) = AuditLog::open(&audit, &identity, Arc::new(SystemClock)).unwrap();
+    let llm = Arc::new(Llm::new(Parts {
+        audit,
+        daemon,
+        db: MissionDb::open(&url).await.unwrap(),
+        clock: Arc::new(SystemClock),
+        config: config.subscribe(),
+        supervisor: Supervisor::standalone(),
+    }));
+    Arc::clone(&llm).start().await.unwrap();
+    Room {
+        llm,
+        config,
+        folder,
+        daemon,
+    }
+}
+
+fn ask_of(models: &[&str], within: Duration) -> Ask {
+    Ask {
+        request: Request {
+            messages: vec![Message {
+                role: Role::User,
+                items: vec![Item::Text("say hello".to_owned())],
+            }],
+            max_output: Some(100),
+            ..Request::default()
+        },
+        models: models
+            .iter()
+            .map(|name| ModelName::parse(name).unwrap())
+            .collect(),
+        class: Class::Person,
+        asker: Asker::new(&Principal::Person, "test"),
+        within,
+    }
+}
+
+impl Room {
+    async fn ask(&self, models: &[&str]) -> Result<Answered, LlmError> {
+        self.llm
+            .ask(&ask_of(models, Duration::from_secs(20)), &mut |_| {})
+            .await
+    }
+
+    async fn requests(&self) -> Vec<StoredRequest> {
+        self.llm
+            .requests(RequestFilter::default(), 500)
+            .await
+            .unwrap()
+    }
+
+    async fn outcomes(&self) -> Vec<String> {
+        let requests = self.requests().await;
+        let outcomes = requests
+            .into_iter()
+            .rev()
+            .map(|one| one.outcome.unwrap_or_default());
+        outcomes.collect()
+    }
+}
 
 #[tokio::test]
 async fn an_answer_is_on_record_with_what_it_used_and_cost() {
@@ -157,7 +370,7 @@ async fn the_next_provider_is_asked_and_it_is_said() {
         "{\"error\":{\"code\":\"content_policy_violation\",\"message\":\"no\"}}",
     )]);
     let lax = serve(vec![good()]);
-    let room = crate::room::room("", &[("a", &refuses.url), ("b", &lax.url)]).await;
+    let room = self::room("", &[("a", &refuses.url), ("b", &lax.url)]).await;
     assert!(room.ask(&["a/m", "b/m"]).await.is_err());
     assert_eq!(lax.asked.load(Ordering::SeqCst), 0);
 }
@@ -241,7 +454,7 @@ async fn silence_a_trickle_and_an_endless_answer_end() {
     assert!(error.contains("nothing came for 1 s"), "{error}");
 
     let slow = serve(vec![Act::Trickle(format!("{STREAM}{HELLO}"))]);
-    let room = crate::room::room("silence_secs = 5", &[("p", &slow.url)]).await;
+    let room = self::room("silence_secs = 5", &[("p", &slow.url)]).await;
     let ask = ask_of(&["p/m"], Duration::from_millis(800));
     let error = room
         .llm
@@ -255,7 +468,7 @@ async fn silence_a_trickle_and_an_endless_answer_end() {
         "{STREAM}data: {}",
         "x".repeat(17 << 20)
     ))]);
-    let room = crate::room::room("", &[("p", &endless.url)]).await;
+    let room = self::room("", &[("p", &endless.url)]).await;
     let error = room.ask(&["p/m"]).await.unwrap_err().to_string();
     assert!(error.contains("larger than"), "{error}");
 }
