@@ -232,7 +232,11 @@ fn the_tools_of_agents_and_the_approvals_of_people_are_on_record() {
     assert!(about.contains("Yes"), "{by_question}");
 
     // Each tool once, with the digest of its exact input, also where nobody was asked.
-    let tools = of_kind("tool");
+    let mut tools = Vec::new();
+    wait_for("the last tool to be on record", || {
+        tools = of_kind("tool");
+        tools.len() >= 4
+    });
     let told: Vec<_> = tools
         .iter()
         .map(|one| one["about"].as_str().unwrap())
